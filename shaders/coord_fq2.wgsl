@@ -1,0 +1,26 @@
+// The coordinate interface over Fq2 = Fq[u] / (u^2 + 1): what `curve.wgsl` needs to be G2.
+// Both halves of every value are below 2p (field.rs), the sums inside the products below 4p.
+struct Fq2 { c0: Fq, c1: Fq }
+alias Coord = Fq2;
+struct CoordWords { c0: FqWords, c1: FqWords }
+fn coord_zero() -> Coord { return Fq2(fq_zero(), fq_zero()); }
+fn coord_one() -> Coord { return Fq2(fq_one(), fq_zero()); }
+fn coord_unpack(v: CoordWords) -> Coord { return Fq2(fq_unpack(v.c0), fq_unpack(v.c1)); }
+fn coord_pack(a: Coord) -> CoordWords { return CoordWords(fq_pack(a.c0), fq_pack(a.c1)); }
+fn coord_add(a: Coord, b: Coord) -> Coord { return Fq2(fq_add(a.c0, b.c0), fq_add(a.c1, b.c1)); }
+fn coord_sub(a: Coord, b: Coord) -> Coord { return Fq2(fq_sub(a.c0, b.c0), fq_sub(a.c1, b.c1)); }
+fn coord_is_zero(a: Coord) -> bool { return fq_is_zero(a.c0) && fq_is_zero(a.c1); }
+
+// Karatsuba, 3M: a0 b0 - a1 b1 + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) u.
+fn coord_mul(a: Coord, b: Coord) -> Coord {
+    let low = fq_mul(a.c0, b.c0);
+    let high = fq_mul(a.c1, b.c1);
+    let cross = fq_mul(fq_add_lazy(a.c0, a.c1), fq_add_lazy(b.c0, b.c1));
+    return Fq2(fq_sub(low, high), fq_sub(fq_sub(cross, low), high));
+}
+
+// 2M: (a0 + a1)(a0 - a1) + 2 a0 a1 u.
+fn coord_sqr(a: Coord) -> Coord {
+    let real = fq_mul(fq_add_lazy(a.c0, a.c1), fq_sub(a.c0, a.c1));
+    return Fq2(real, fq_mul(fq_add_lazy(a.c0, a.c0), a.c1));
+}

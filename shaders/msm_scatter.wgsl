@@ -1,0 +1,19 @@
+// Last pass of the counting sort: each entry to its place. `cursor` enters as the start of every bucket and leaves as
+// its end. The order inside a bucket is whatever the atomics made it; a sum of points does not depend on it.
+@group(0) @binding(3) var<storage, read_write> cursor: array<atomic<u32>>;
+// Index of a base, with bit 31 set where its point is to be subtracted.
+@group(0) @binding(4) var<storage, read_write> entries: array<u32>;
+
+@compute @workgroup_size(128)
+fn msm_scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let i = (group.x + params.group0) * 128u + lane;
+    if (i >= params.n) { return; }
+    var s = scalar_load(i);
+    for (var w = 0u; w < params.windows; w++) {
+        let d = scalar_next(&s);
+        if (d.magnitude != 0u) {
+            let at = atomicAdd(&cursor[w * params.buckets + d.magnitude - 1u], 1u);
+            entries[at] = i | select(0u, 0x80000000u, d.negative);
+        }
+    }
+}

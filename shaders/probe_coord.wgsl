@@ -1,0 +1,24 @@
+// Test-only: one coordinate function per operation number, out[i] = op(a[i], b[i]).
+struct ProbeParams { group0: u32, n: u32, op: u32, unused: u32 }
+@group(0) @binding(0) var<uniform> params: ProbeParams;
+@group(0) @binding(1) var<storage, read_write> a: array<CoordWords>;
+@group(0) @binding(2) var<storage, read_write> b: array<CoordWords>;
+@group(0) @binding(3) var<storage, read_write> out: array<CoordWords>;
+
+@compute @workgroup_size(64)
+fn probe_coord(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let i = (group.x + params.group0) * 64u + lane;
+    if (i >= params.n) { return; }
+    let x = coord_unpack(a[i]);
+    let y = coord_unpack(b[i]);
+    var r = coord_zero();
+    switch (params.op) {
+        case 0u: { r = coord_mul(x, y); }
+        case 1u: { r = coord_sqr(x); }
+        case 2u: { r = coord_add(x, y); }
+        case 3u: { r = coord_sub(x, y); }
+        case 4u: { if (coord_is_zero(x)) { r = coord_one(); } }
+        default: { r = coord_one(); }
+    }
+    out[i] = coord_pack(r);
+}

@@ -1,0 +1,192 @@
+//! Device memory: few large buffers, handed out as spans.
+//!
+//! A device buffer of 2 GiB takes 59 ms to create on an H200, so memory is taken from the driver in blocks and never
+//! given back on the hot path. Spans are carved out first fit, return when the last clone is dropped, and neighbours
+//! merge. There are two pools, because wgpu tracks usage by whole buffer: within one dispatch a buffer can not be
+//! bound read-only in one range and writable in another. [`Pool::Resident`] spans (keys, tables) are always bound
+//! read-only, [`Pool::Scratch`] spans always read-write.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use super::{Gpu, error::DeviceError};
+
+/// Spans start at multiples of this: the largest `min_storage_buffer_offset_alignment` WebGPU allows.
+pub const ALIGN: u64 = 256;
+
+/// How a span may be bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pool {
+    /// Written by uploads only, read by kernels.
+    Resident,
+    /// Read and written by kernels.
+    Scratch,
+}
+
+/// One range of device memory, returned to its arena when the last clone is dropped.
+#[derive(Clone)]
+pub struct Span {
+    lease: Arc<Lease>,
+    offset: u64,
+    size: u64,
+}
+
+struct Lease {
+    buffer: wgpu::Buffer,
+    arena: Arc<Mutex<Blocks>>,
+    block: usize,
+    start: u64,
+    length: u64,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        lock(&self.arena).release(self.block, self.start, self.length);
+    }
+}
+
+impl Span {
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes `offset .. offset + size` of this span, sharing its lease. Clamped to the span.
+    pub fn slice(&self, offset: u64, size: u64) -> Self {
+        let offset = offset.min(self.size);
+        Self { lease: self.lease.clone(), offset: self.offset + offset, size: size.min(self.size - offset) }
+    }
+
+    pub(crate) fn buffer(&self) -> &wgpu::Buffer {
+        &self.lease.buffer
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn binding(&self) -> wgpu::BindingResource<'_> {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: &self.lease.buffer,
+            offset: self.offset,
+            size: std::num::NonZeroU64::new(self.size),
+        })
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "block{}[{}..{}]", self.lease.block, self.offset, self.offset + self.size)
+    }
+}
+
+/// Bytes held, for budgets, tests and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Leased at this moment.
+    pub leased: u64,
+    /// Highest `leased` so far.
+    pub peak: u64,
+    /// Taken from the driver.
+    pub reserved: u64,
+}
+
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<Block>,
+    usage: Usage,
+}
+
+struct Block {
+    buffer: wgpu::Buffer,
+    pool: Pool,
+    /// Free ranges `(start, length)`, ordered by start, never touching.
+    free: Vec<(u64, u64)>,
+}
+
+impl Blocks {
+    fn release(&mut self, block: usize, start: u64, length: u64) {
+        self.usage.leased -= length;
+        let free = &mut self.blocks[block].free;
+        let at = free.partition_point(|&(other, _)| other < start);
+        free.insert(at, (start, length));
+        if at + 1 < free.len() && start + length == free[at + 1].0 {
+            free[at].1 += free.remove(at + 1).1;
+        }
+        if at > 0 && free[at - 1].0 + free[at - 1].1 == start {
+            free[at - 1].1 += free.remove(at).1;
+        }
+    }
+
+    fn carve(&mut self, pool: Pool, length: u64) -> Option<(usize, u64)> {
+        for (index, block) in self.blocks.iter_mut().enumerate().filter(|(_, block)| block.pool == pool) {
+            if let Some(at) = block.free.iter().position(|&(_, free)| free >= length) {
+                let (start, free) = block.free[at];
+                if free == length {
+                    block.free.remove(at);
+                } else {
+                    block.free[at] = (start + length, free - length);
+                }
+                self.usage.leased += length;
+                self.usage.peak = self.usage.peak.max(self.usage.leased);
+                return Some((index, start));
+            }
+        }
+        None
+    }
+}
+
+/// Both pools of one device. See the module's documentation.
+pub(crate) struct Arena {
+    blocks: Arc<Mutex<Blocks>>,
+}
+
+/// A poisoned lock only says that another thread panicked between two consistent states: the lists are whole.
+fn lock(blocks: &Mutex<Blocks>) -> MutexGuard<'_, Blocks> {
+    blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        Self { blocks: Arc::default() }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        lock(&self.blocks).usage
+    }
+
+    /// A span of `size` bytes (at least 16, rounded up to [`ALIGN`]; contents unspecified).
+    pub(crate) fn allocate(&self, gpu: &Gpu, pool: Pool, what: &str, size: u64) -> Result<Span, DeviceError> {
+        let size = size.max(16).next_multiple_of(16);
+        let length = size.next_multiple_of(ALIGN);
+        let limits = gpu.limits();
+        let refuse = |limit| DeviceError::OutOfMemory { what: what.into(), bytes: size, limit };
+        if length > limits.buffer {
+            return Err(refuse(limits.buffer));
+        }
+        let mut blocks = lock(&self.blocks);
+        if blocks.usage.leased + length > limits.memory {
+            return Err(refuse(limits.memory.saturating_sub(blocks.usage.leased)));
+        }
+        let (block, start) = match blocks.carve(pool, length) {
+            Some(found) => found,
+            None => {
+                // Grow by at least the block size, so that small spans share a buffer, but never past the budget.
+                let room = limits.memory.saturating_sub(blocks.usage.reserved);
+                let block = length.max(limits.block.min(room)).min(limits.buffer);
+                let buffer = gpu.create_buffer(what, block, USAGE)?;
+                blocks.usage.reserved += block;
+                blocks.blocks.push(Block { buffer, pool, free: vec![(0, block)] });
+                blocks.carve(pool, length).ok_or_else(|| refuse(block))?
+            }
+        };
+        let buffer = blocks.blocks[block].buffer.clone();
+        let lease = Lease { buffer, arena: self.blocks.clone(), block, start, length };
+        Ok(Span { lease: Arc::new(lease), offset: start, size })
+    }
+}
+
+const USAGE: wgpu::BufferUsages =
+    wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC).union(wgpu::BufferUsages::COPY_DST);

@@ -1,0 +1,181 @@
+//! From rows of the table to pipelines: composition, compilation, and a look at the device after each.
+//!
+//! Pipelines are built once, on first use or ahead of it in parallel. A driver that refuses a pipeline can lose the
+//! whole device without a word (gfx-rs/wgpu#10027), so after each build the device is looked at and the kernel named.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use super::table::{Access, Kernel, Piece};
+use crate::{
+    device::{DeviceError, Gpu},
+    encoding::Format,
+};
+
+/// The complete WGSL text of a kernel in a limb format.
+pub fn compose(kernel: &Kernel, format: Format) -> String {
+    let mut text: String = kernel
+        .pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Fr => super::field::fr(format),
+            Piece::Fq => super::field::fq(format),
+            Piece::File(text) => (*text).into(),
+        })
+        .collect();
+    if kernel.generic != kernel.name {
+        text = text.replace(&format!("fn {}(", kernel.generic), &format!("fn {}(", kernel.name));
+    }
+    text
+}
+
+/// A compiled kernel.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) layout: wgpu::BindGroupLayout,
+}
+
+/// How long a kernel took to compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiled {
+    /// Entry point.
+    pub kernel: &'static str,
+    /// Composition, validation, translation and the driver's compiler.
+    pub took: Duration,
+}
+
+type Slot = Arc<Mutex<Option<Arc<Pipeline>>>>;
+
+/// The kernels of one device in one limb format.
+#[derive(Debug)]
+pub struct Kernels {
+    gpu: Gpu,
+    format: Format,
+    slots: Mutex<HashMap<&'static str, Slot>>,
+    compiled: Mutex<Vec<Compiled>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Kernels {
+    /// No kernel is built yet.
+    pub fn new(gpu: Gpu, format: Format) -> Self {
+        Self { gpu, format, slots: Mutex::default(), compiled: Mutex::default() }
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The limb format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Compile times so far, in the order of completion.
+    pub fn compiled(&self) -> Vec<Compiled> {
+        lock(&self.compiled).clone()
+    }
+
+    /// Builds what is missing of `kernels`, several at a time.
+    pub fn prepare(&self, kernels: &[&'static Kernel]) -> Result<(), DeviceError> {
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(kernels.len());
+        std::thread::scope(|scope| {
+            let work = || {
+                while let Some(kernel) = kernels.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    self.get(kernel)?;
+                }
+                Ok(())
+            };
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+
+    /// The kernel's pipeline, built if it was not.
+    pub(crate) fn get(&self, kernel: &'static Kernel) -> Result<Arc<Pipeline>, DeviceError> {
+        let slot = lock(&self.slots).entry(kernel.name).or_default().clone();
+        let mut slot = lock(&slot);
+        if let Some(pipeline) = &*slot {
+            return Ok(pipeline.clone());
+        }
+        let started = Instant::now();
+        let pipeline = Arc::new(self.build(kernel)?);
+        let took = started.elapsed();
+        tracing::debug!(kernel = kernel.name, format = self.format.name(), ?took, "kernel compiled");
+        lock(&self.compiled).push(Compiled { kernel: kernel.name, took });
+        *slot = Some(pipeline.clone());
+        Ok(pipeline)
+    }
+
+    #[expect(unsafe_code, reason = "wgpu marks modules without run-time checks unsafe")]
+    fn build(&self, kernel: &Kernel) -> Result<Pipeline, DeviceError> {
+        let refused = |reason: String| DeviceError::Kernel {
+            kernel: kernel.name.into(),
+            adapter: self.gpu.info().name.clone(),
+            reason,
+        };
+        let text = compose(kernel, self.format);
+        let checks = if self.gpu.checked() {
+            wgpu::ShaderRuntimeChecks::checked()
+        } else {
+            wgpu::ShaderRuntimeChecks::unchecked()
+        };
+        let built = self.gpu.scoped(|device| {
+            let source = wgpu::ShaderSource::Wgsl(text.into());
+            let descriptor = wgpu::ShaderModuleDescriptor { label: Some(kernel.name), source };
+            // SAFETY: without the checks an index out of range is undefined behaviour. Every kernel compares its
+            // thread number with a count before it indexes, the plans derive counts and spans from the same numbers,
+            // loops end, and nothing divides; the test suite runs every kernel with the checks on.
+            let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
+            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: Some(kernel.name),
+                entries: &entries(kernel),
+            });
+            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some(kernel.name),
+                bind_group_layouts: &[Some(&layout)],
+                ..Default::default()
+            });
+            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(kernel.name),
+                layout: Some(&pipeline_layout),
+                module: &module,
+                entry_point: Some(kernel.name),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    zero_initialize_workgroup_memory: false,
+                    ..Default::default()
+                },
+                cache: None,
+            });
+            Pipeline { pipeline, layout }
+        });
+        let pipeline = built.map_err(|error| refused(error.to_string()))?;
+        self.gpu.alive(kernel.name).map_err(|error| refused(error.to_string()))?;
+        Ok(pipeline)
+    }
+}
+
+fn entries(kernel: &Kernel) -> Vec<wgpu::BindGroupLayoutEntry> {
+    let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+        count: None,
+    };
+    let storage = kernel.bindings.iter().zip(1..).map(|(access, binding)| {
+        entry(binding, wgpu::BufferBindingType::Storage { read_only: *access == Access::Read })
+    });
+    std::iter::once(entry(0, wgpu::BufferBindingType::Uniform)).chain(storage).collect()
+}

@@ -1,0 +1,202 @@
+//! A list of device work: stages, dispatches, clears, copies. It can be printed, and it is run by [`Kernels::run`].
+
+use super::{
+    build::Kernels,
+    table::{Access, Kernel},
+    twins::Params,
+};
+use crate::device::{DeviceError, Interval, Limits, Pool, Span};
+
+/// One thing for the device to do.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// What follows is timed under this name.
+    Stage(&'static str),
+    /// Run a kernel.
+    Dispatch {
+        /// Which.
+        kernel: &'static Kernel,
+        /// Its uniform struct.
+        params: Vec<u8>,
+        /// Its storage bindings.
+        bindings: Vec<Span>,
+        /// Workgroups.
+        groups: u32,
+    },
+    /// Fill with zeros.
+    Clear(Span),
+    /// Copy the whole of one span over the start of another.
+    Copy {
+        /// Source.
+        from: Span,
+        /// Target, at least as long.
+        to: Span,
+    },
+}
+
+/// A list of steps, split to a device's limits as it is written.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    limits: Limits,
+    list: Vec<Step>,
+}
+
+impl Steps {
+    /// Nothing to do yet.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, list: Vec::new() }
+    }
+
+    /// The list.
+    pub fn list(&self) -> &[Step] {
+        &self.list
+    }
+
+    /// Starts a named stage.
+    pub fn stage(&mut self, label: &'static str) {
+        self.list.push(Step::Stage(label));
+    }
+
+    /// Fills a span with zeros.
+    pub fn clear(&mut self, span: &Span) {
+        self.list.push(Step::Clear(span.clone()));
+    }
+
+    /// Copies `from` over the start of `to`.
+    pub fn copy(&mut self, from: &Span, to: &Span) {
+        self.list.push(Step::Copy { from: from.clone(), to: to.clone() });
+    }
+
+    /// Runs `kernel` with at least `threads` threads, in as many dispatches as the limit on workgroups demands.
+    pub fn dispatch<P: Params>(&mut self, kernel: &'static Kernel, threads: u64, params: P, bindings: &[&Span]) {
+        debug_assert_eq!(P::TWIN, kernel.params, "{}", kernel.name);
+        debug_assert_eq!(bindings.len(), kernel.bindings.len(), "{}", kernel.name);
+        let total = threads.div_ceil(u64::from(kernel.workgroup));
+        let mut first = 0;
+        while first < total {
+            let groups = (total - first).min(u64::from(self.limits.groups));
+            let mut params = bytemuck::bytes_of(&params).to_vec();
+            params[..4].copy_from_slice(&(first as u32).to_le_bytes());
+            let bindings = bindings.iter().map(|&span| span.clone()).collect();
+            self.list.push(Step::Dispatch { kernel, params, bindings, groups: groups as u32 });
+            first += groups;
+        }
+    }
+}
+
+/// Work that was handed to the device.
+#[derive(Debug)]
+pub struct Submitted {
+    index: wgpu::SubmissionIndex,
+    clock: crate::device::Clock,
+    stamps: Option<Span>,
+}
+
+/// Uniform slots start at multiples of this: the largest alignment WebGPU allows.
+const SLOT: usize = 256;
+
+impl Kernels {
+    /// Submits the list and returns at once.
+    pub fn submit(&self, steps: &Steps) -> Result<Submitted, DeviceError> {
+        let gpu = self.gpu();
+        let mut uniforms = vec![0u8; SLOT];
+        let mut pipelines = Vec::new();
+        for step in steps.list() {
+            if let Step::Dispatch { kernel, params, .. } = step {
+                let at = pipelines.len() * SLOT;
+                uniforms.resize(at + SLOT, 0);
+                uniforms[at..at + params.len()].copy_from_slice(params);
+                pipelines.push(self.get(kernel)?);
+            }
+        }
+        let mut clock = gpu.clock();
+        let submitted = gpu.scoped(|device| {
+            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("parameters"),
+                size: uniforms.len() as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: true,
+            });
+            buffer
+                .get_mapped_range_mut(..)
+                .map_err(|e| gpu.invalid("parameters", &e))?
+                .copy_from_slice(&uniforms);
+            buffer.unmap();
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("steps") });
+            let mut label = "steps";
+            let mut pass: Option<wgpu::ComputePass<'static>> = None;
+            let mut slot = 0;
+            for step in steps.list() {
+                match step {
+                    Step::Stage(name) => {
+                        label = name;
+                        pass = None;
+                    }
+                    Step::Clear(span) => {
+                        pass = None;
+                        encoder.clear_buffer(span.buffer(), span.offset(), Some(span.size()));
+                    }
+                    Step::Copy { from, to } => {
+                        pass = None;
+                        encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), to.buffer(), to.offset(), from.size());
+                    }
+                    Step::Dispatch { kernel, bindings, groups, .. } => {
+                        let pass = pass.get_or_insert_with(|| {
+                            let timestamp_writes = clock.pass(label);
+                            let descriptor = wgpu::ComputePassDescriptor { label: Some(label), timestamp_writes };
+                            encoder.begin_compute_pass(&descriptor).forget_lifetime()
+                        });
+                        let pipeline = &pipelines[slot];
+                        let uniform = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                            buffer: &buffer,
+                            offset: (slot * SLOT) as u64,
+                            size: std::num::NonZeroU64::new(kernel.params.size as u64),
+                        });
+                        let storage = bindings.iter().map(Span::binding);
+                        let entries: Vec<_> = std::iter::once(uniform)
+                            .chain(storage)
+                            .zip(0..)
+                            .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource })
+                            .collect();
+                        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+                            label: Some(kernel.name),
+                            layout: &pipeline.layout,
+                            entries: &entries,
+                        });
+                        pass.set_pipeline(&pipeline.pipeline);
+                        pass.set_bind_group(0, &group, &[]);
+                        pass.dispatch_workgroups(*groups, 1, 1);
+                        slot += 1;
+                    }
+                }
+            }
+            drop(pass);
+            let stamps = clock.resolve(gpu, &mut encoder)?;
+            Ok((gpu.queue().submit([encoder.finish()]), stamps))
+        });
+        let (index, stamps) = submitted.map_err(|error| gpu.invalid("a list of kernels", &error))??;
+        Ok(Submitted { index, clock, stamps })
+    }
+
+    /// Waits for the list to have run and returns the device time of its stages (nothing without timestamps).
+    pub fn finish(&self, submitted: Submitted) -> Result<Vec<Interval>, DeviceError> {
+        self.gpu().wait(submitted.index, "kernels")?;
+        self.gpu().intervals(&submitted.clock, submitted.stamps)
+    }
+
+    /// [`Self::submit`] and [`Self::finish`].
+    pub fn run(&self, steps: &Steps) -> Result<Vec<Interval>, DeviceError> {
+        let submitted = self.submit(steps)?;
+        self.finish(submitted)
+    }
+}
+
+impl Access {
+    /// The pool that spans bound this way come from.
+    pub fn pool(self) -> Pool {
+        match self {
+            Self::Read => Pool::Resident,
+            Self::Write => Pool::Scratch,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The table of kernels: name, pieces, bindings, parameters, workgroup size.
+//!
+//! One name serves as entry point, pipeline label, bench id and test name. Group 0 binding 0 is the kernel's uniform
+//! struct; storage bindings follow from 1 in the order listed.
+
+use super::twins::*;
+
+/// A piece of WGSL text; a kernel is its pieces, concatenated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// Limb arithmetic of the scalar field, written by [`super::field`].
+    Fr,
+    /// Limb arithmetic of the base field.
+    Fq,
+    /// A file of `shaders/`.
+    File(&'static str),
+}
+
+/// How a kernel uses a storage binding, which decides the pool its span must come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read-only: [`crate::device::Pool::Resident`].
+    Read,
+    /// Read-write: [`crate::device::Pool::Scratch`].
+    Write,
+}
+
+/// One row of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Entry point and label.
+    pub name: &'static str,
+    /// The entry point's name in the last piece, if the row renames it.
+    pub generic: &'static str,
+    /// Text, in order.
+    pub pieces: &'static [Piece],
+    /// Storage bindings from 1 on.
+    pub bindings: &'static [Access],
+    /// The uniform struct.
+    pub params: Twin,
+    /// Lanes of a workgroup.
+    pub workgroup: u32,
+}
+
+/// Which of the two source groups. As an index: 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// E(Fq).
+    G1 = 0,
+    /// E'(Fq2).
+    G2 = 1,
+}
+
+impl Group {
+    /// `g1` or `g2`.
+    pub fn name(self) -> &'static str {
+        ["g1", "g2"][self as usize]
+    }
+
+    /// Bytes of an affine point.
+    pub fn affine_bytes(self) -> u64 {
+        [96, 192][self as usize]
+    }
+
+    /// Bytes of a sum in XYZZ coordinates.
+    pub fn sum_bytes(self) -> u64 {
+        2 * self.affine_bytes()
+    }
+}
+
+use Access::{Read, Write};
+use Piece::{File, Fq, Fr};
+
+macro_rules! file {
+    ($name:literal) => {
+        File(include_str!(concat!("../../shaders/", $name, ".wgsl")))
+    };
+}
+
+macro_rules! kernel {
+    ($name:literal, [$($piece:expr),*], [$($access:expr),*], $params:ty, $workgroup:literal) => {
+        kernel!($name = $name, [$($piece),*], [$($access),*], $params, $workgroup)
+    };
+    ($name:literal = $generic:literal, [$($piece:expr),*], [$($access:expr),*], $params:ty, $workgroup:literal) => {
+        Kernel {
+            name: $name,
+            generic: $generic,
+            pieces: &[$($piece),*],
+            bindings: &[$($access),*],
+            params: <$params as Params>::TWIN,
+            workgroup: $workgroup,
+        }
+    };
+}
+
+/// The same kernel over both groups.
+macro_rules! kernels {
+    ($g1:literal, $g2:literal = $generic:literal, $file:expr, $access:tt, $params:ty, $workgroup:literal) => {
+        [
+            kernel!($g1 = $generic, [Fq, file!("coord_fq"), file!("curve"), $file], $access, $params, $workgroup),
+            kernel!($g2 = $generic, [Fq, file!("coord_fq2"), file!("curve"), $file], $access, $params, $workgroup),
+        ]
+    };
+}
+
+/// Digits counted by bucket.
+pub static MSM_COUNT: Kernel =
+    kernel!("msm_count", [Fr, file!("msm_digits"), file!("msm_count")], [Write, Read, Write], DigitParams, 128);
+/// Entries sorted by bucket.
+pub static MSM_SCATTER: Kernel = kernel!(
+    "msm_scatter",
+    [Fr, file!("msm_digits"), file!("msm_scatter")],
+    [Write, Read, Write, Write],
+    DigitParams,
+    128
+);
+/// Prefix sums within tiles.
+pub static SCAN_TILES: Kernel =
+    kernel!("scan_tiles", [file!("scan"), file!("scan_tiles")], [Write, Write], ScanParams, 256);
+/// Prefix sum over the tiles' sums.
+pub static SCAN_SUMS: Kernel =
+    kernel!("scan_sums", [file!("scan"), file!("scan_sums")], [Write, Write], ScanParams, 256);
+/// Tile offsets added back.
+pub static SCAN_ADD: Kernel = kernel!("scan_add", [file!("scan"), file!("scan_add")], [Write, Write], ScanParams, 256);
+/// Entries to bucket sums and partial sums.
+pub static MSM_ACCUMULATE: [Kernel; 2] = kernels!(
+    "msm_accumulate_g1",
+    "msm_accumulate_g2" = "msm_accumulate",
+    file!("msm_accumulate"),
+    [Read, Write, Write, Write, Write, Write],
+    AccumulateParams,
+    64
+);
+/// Partial sums to bucket sums.
+pub static MSM_MERGE: [Kernel; 2] = kernels!(
+    "msm_merge_g1",
+    "msm_merge_g2" = "msm_merge",
+    file!("msm_merge"),
+    [Write, Write, Write, Write, Write],
+    MergeParams,
+    64
+);
+/// Buckets to weighted window sums.
+pub static MSM_REDUCE: [Kernel; 2] = kernels!(
+    "msm_reduce_g1",
+    "msm_reduce_g2" = "msm_reduce",
+    file!("msm_reduce"),
+    [Write, Write, Write, Write],
+    ReduceParams,
+    64
+);
+/// Test-only: scalar-field functions.
+pub static PROBE_FR: Kernel =
+    kernel!("probe_fr" = "probe", [Fr, file!("probe_fr"), file!("probe_field")], [Write, Write, Write], ProbeParams, 64);
+/// Test-only: base-field functions.
+pub static PROBE_FQ: Kernel =
+    kernel!("probe_fq" = "probe", [Fq, file!("probe_fq"), file!("probe_field")], [Write, Write, Write], ProbeParams, 64);
+/// Test-only: the extension field.
+pub static PROBE_FQ2: Kernel = kernel!(
+    "probe_fq2" = "probe_coord",
+    [Fq, file!("coord_fq2"), file!("probe_coord")],
+    [Write, Write, Write],
+    ProbeParams,
+    64
+);
+/// Test-only: point functions.
+pub static PROBE_CURVE: [Kernel; 2] = kernels!(
+    "probe_curve_g1",
+    "probe_curve_g2" = "probe_curve",
+    file!("probe_curve"),
+    [Read, Write, Write, Write],
+    ProbeParams,
+    64
+);
+
+/// Every kernel.
+pub static TABLE: &[&Kernel] = &[
+    &MSM_COUNT,
+    &MSM_SCATTER,
+    &SCAN_TILES,
+    &SCAN_SUMS,
+    &SCAN_ADD,
+    &MSM_ACCUMULATE[0],
+    &MSM_ACCUMULATE[1],
+    &MSM_MERGE[0],
+    &MSM_MERGE[1],
+    &MSM_REDUCE[0],
+    &MSM_REDUCE[1],
+    &PROBE_FR,
+    &PROBE_FQ,
+    &PROBE_FQ2,
+    &PROBE_CURVE[0],
+    &PROBE_CURVE[1],
+];

@@ -1,0 +1,120 @@
+//! Rust twins of the uniform structs that kernels read.
+//!
+//! Each has the WGSL struct's name, field names, offsets and size; `tests/shaders.rs` compares them with the layout
+//! that naga computes, so the two can not drift apart. The first field is always `group0`, the number of workgroups
+//! that earlier dispatches of the same work have covered: [`super::Steps`] fills it in when it splits a dispatch.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Name, size in bytes and `(field, offset)` of a twin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Twin {
+    /// Name of the struct on both sides.
+    pub name: &'static str,
+    /// Bytes.
+    pub size: usize,
+    /// Fields in order, with their byte offsets.
+    pub fields: &'static [(&'static str, usize)],
+}
+
+/// A twin's Rust side.
+pub trait Params: Pod {
+    /// Its description, for the layout test and the pipelines.
+    const TWIN: Twin;
+}
+
+macro_rules! twins {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+        pub struct $name {
+            /// Workgroups before this dispatch's first.
+            pub group0: u32,
+            $($(#[$field_doc])* pub $field: $ty,)*
+        }
+
+        impl Params for $name {
+            const TWIN: Twin = Twin {
+                name: stringify!($name),
+                size: size_of::<$name>(),
+                fields: &[("group0", 0), $((stringify!($field), std::mem::offset_of!($name, $field)),)*],
+            };
+        }
+    )*};
+}
+
+twins! {
+    /// Scalars to digits: `shaders/msm_digits.wgsl`.
+    DigitParams {
+        /// Bases.
+        n: u32,
+        /// Bits of a window.
+        window: u32,
+        /// Number of windows.
+        windows: u32,
+        /// Buckets of one window.
+        buckets: u32,
+        /// 1 if scalars are found through the map.
+        mapped: u32,
+        /// What to subtract from a mapped position.
+        scalar0: u32,
+        /// Padding.
+        unused: u32,
+        /// Factor that makes a stored scalar a plain integer.
+        scale: [u32; 8],
+    }
+    /// Prefix sum: `shaders/scan.wgsl`.
+    ScanParams {
+        /// Values.
+        n: u32,
+        /// Tiles of 1024 values.
+        tiles: u32,
+        /// Padding.
+        unused: u32,
+    }
+    /// `shaders/msm_accumulate.wgsl`.
+    AccumulateParams {
+        /// Buckets of all windows.
+        keys: u32,
+        /// Entries of one thread.
+        chunk: u32,
+        /// Threads that act.
+        threads: u32,
+    }
+    /// `shaders/msm_merge.wgsl`.
+    MergeParams {
+        /// Partials that come in.
+        n: u32,
+        /// Partials of one thread.
+        chunk: u32,
+        /// Threads that act.
+        threads: u32,
+    }
+    /// `shaders/msm_reduce.wgsl`.
+    ReduceParams {
+        /// Values per window that come in.
+        n: u32,
+        /// Values per window that go out.
+        segments: u32,
+        /// Windows.
+        windows: u32,
+        /// Values of one thread.
+        segment: u32,
+        /// Doublings that weigh this level.
+        shift: u32,
+        /// 1 at the first level.
+        first: u32,
+        /// Padding.
+        unused: u32,
+    }
+    /// Test-only kernels: `shaders/probe_*.wgsl`.
+    ProbeParams {
+        /// Elements.
+        n: u32,
+        /// Operation number.
+        op: u32,
+        /// Padding.
+        unused: u32,
+    }
+}
