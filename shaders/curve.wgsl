@@ -31,55 +31,51 @@ fn xyzz_from_affine(p: Affine) -> Xyzz {
     return Xyzz(p.x, p.y, coord_one(), coord_one());
 }
 
-// 2 p, 6M + 3S; infinity stays infinity because ZZ3 = V ZZ = 0.
-fn xyzz_double(p: Xyzz) -> Xyzz {
-    let u = coord_add(p.y, p.y);
-    let v = coord_sqr(u);
-    let w = coord_mul(u, v);
-    let s = coord_mul(p.x, v);
-    let xx = coord_sqr(p.x);
-    let m = coord_add(coord_add(xx, xx), xx);
-    let x = coord_sub(coord_sqr(m), coord_add(s, s));
-    let y = coord_sub(coord_mul(m, coord_sub(s, x)), coord_mul(w, p.y));
-    return Xyzz(x, y, coord_mul(v, p.zz), coord_mul(w, p.zzz));
+// The common end of addition and doubling, 5M + 2S. Both formulas compute, from a difference P and a slope numerator R,
+//     X3 = R^2 - PPP - 2 Q,   Y3 = R (Q - X3) - Y1 PPP,   Q = X1 PP,
+// where a doubling has P = 2 Y1, R = 3 X1^2 and no PPP in X3 (EFD's U, M; V = PP, W = PPP, S = Q). So a doubling is an
+// addition with another P and R: one more squaring, where a branch of its own would double the code.
+struct Chord { x: Coord, y: Coord, pp: Coord, ppp: Coord }
+fn chord(x1: Coord, y1: Coord, difference: Coord, slope: Coord) -> Chord {
+    var p = difference;
+    var r = slope;
+    let doubling = coord_is_zero(p) && coord_is_zero(r);
+    if (doubling) {
+        p = coord_add(y1, y1);
+        let xx = coord_sqr(x1);
+        r = coord_add(coord_add(xx, xx), xx);
+    }
+    let pp = coord_sqr(p);
+    let ppp = coord_mul(p, pp);
+    let q = coord_mul(x1, pp);
+    var x = coord_sub(coord_sqr(r), coord_add(q, q));
+    if (!doubling) { x = coord_sub(x, ppp); }
+    let y = coord_sub(coord_mul(r, coord_sub(q, x)), coord_mul(y1, ppp));
+    return Chord(x, y, pp, ppp);
 }
 
-// a + p, 8M + 2S; the doubling of a repeated point costs 9 more and is rare.
+// a + p, 8M + 2S (+ 1S where a = p). Opposite points need no case of their own: P = 0 makes PP and with it ZZ3 zero,
+// which is infinity.
 fn xyzz_add_affine(a: Xyzz, p: Affine) -> Xyzz {
     if (affine_is_infinity(p)) { return a; }
     if (xyzz_is_infinity(a)) { return Xyzz(p.x, p.y, coord_one(), coord_one()); }
-    let u = coord_sub(coord_mul(p.x, a.zz), a.x); // P: zero iff the x agree
-    let r = coord_sub(coord_mul(p.y, a.zzz), a.y); // R: zero iff the y agree
-    if (coord_is_zero(u)) {
-        if (coord_is_zero(r)) { return xyzz_double(a); }
-        return xyzz_infinity();
-    }
-    let pp = coord_sqr(u);
-    let ppp = coord_mul(u, pp);
-    let q = coord_mul(a.x, pp);
-    let x = coord_sub(coord_sub(coord_sqr(r), ppp), coord_add(q, q));
-    let y = coord_sub(coord_mul(r, coord_sub(q, x)), coord_mul(a.y, ppp));
-    return Xyzz(x, y, coord_mul(a.zz, pp), coord_mul(a.zzz, ppp));
+    let difference = coord_sub(coord_mul(p.x, a.zz), a.x);
+    let slope = coord_sub(coord_mul(p.y, a.zzz), a.y);
+    let c = chord(a.x, a.y, difference, slope);
+    return Xyzz(c.x, c.y, coord_mul(a.zz, c.pp), coord_mul(a.zzz, c.ppp));
 }
 
-// a + b, 12M + 2S.
+// a + b, 12M + 2S (+ 1S where a = b). When doubling, X1 and Y1 carry the factors ZZ2 and ZZZ2, and so does the result:
+// (X1 ZZ2, Y1 ZZZ2, ZZ1 ZZ2, ZZZ1 ZZZ2) is the same point as a.
 fn xyzz_add(a: Xyzz, b: Xyzz) -> Xyzz {
     if (xyzz_is_infinity(b)) { return a; }
     if (xyzz_is_infinity(a)) { return b; }
-    let u1 = coord_mul(a.x, b.zz);
-    let s1 = coord_mul(a.y, b.zzz);
-    let u = coord_sub(coord_mul(b.x, a.zz), u1);
-    let r = coord_sub(coord_mul(b.y, a.zzz), s1);
-    if (coord_is_zero(u)) {
-        if (coord_is_zero(r)) { return xyzz_double(a); }
-        return xyzz_infinity();
-    }
-    let pp = coord_sqr(u);
-    let ppp = coord_mul(u, pp);
-    let q = coord_mul(u1, pp);
-    let x = coord_sub(coord_sub(coord_sqr(r), ppp), coord_add(q, q));
-    let y = coord_sub(coord_mul(r, coord_sub(q, x)), coord_mul(s1, ppp));
-    let zz = coord_mul(coord_mul(a.zz, b.zz), pp);
-    let zzz = coord_mul(coord_mul(a.zzz, b.zzz), ppp);
-    return Xyzz(x, y, zz, zzz);
+    let x1 = coord_mul(a.x, b.zz);
+    let y1 = coord_mul(a.y, b.zzz);
+    let difference = coord_sub(coord_mul(b.x, a.zz), x1);
+    let slope = coord_sub(coord_mul(b.y, a.zzz), y1);
+    let c = chord(x1, y1, difference, slope);
+    let zz = coord_mul(coord_mul(a.zz, b.zz), c.pp);
+    let zzz = coord_mul(coord_mul(a.zzz, b.zzz), c.ppp);
+    return Xyzz(c.x, c.y, zz, zzz);
 }

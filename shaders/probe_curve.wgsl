@@ -14,10 +14,8 @@ fn probe_curve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     let x = xyzz_unpack(a[i]);
     var r = xyzz_infinity();
     switch (params.op) {
-        case 0u: { r = xyzz_add_affine(x, p); }
-        case 1u: { r = xyzz_add(x, xyzz_unpack(b[i])); }
-        case 2u: { r = xyzz_double(x); }
-        case 3u: { r = xyzz_add_affine(x, affine_negate_if(p, true)); }
+        case 0u, 1u: { r = xyzz_add_affine(x, affine_negate_if(p, params.op == 1u)); }
+        case 2u: { r = xyzz_add(x, xyzz_unpack(b[i])); }
         default: { r = xyzz_from_affine(p); }
     }
     out[i] = xyzz_pack(r);

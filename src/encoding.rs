@@ -54,6 +54,14 @@ impl Format {
         }
     }
 
+    /// Whether a device with these features can run it.
+    pub fn supported(self, features: wgpu::Features) -> bool {
+        match self {
+            Self::U64 => features.contains(wgpu::Features::SHADER_INT64),
+            Self::U32 => true,
+        }
+    }
+
     /// Limbs of a scalar. `2r * 2 < R` holds for both, which lazy reduction leans on.
     pub fn fr(self) -> Limbs {
         match self {

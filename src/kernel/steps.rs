@@ -82,6 +82,13 @@ impl Steps {
             first += groups;
         }
     }
+
+    /// Runs one workgroup of `kernel` with all parameters zero, which every kernel answers by doing nothing: for
+    /// compiling ahead on drivers that compile at first use.
+    pub fn dispatch_nothing(&mut self, kernel: &'static Kernel, bindings: &[&Span]) {
+        let bindings = bindings.iter().map(|&span| span.clone()).collect();
+        self.list.push(Step::Dispatch { kernel, params: vec![0; kernel.params.size], bindings, groups: 1 });
+    }
 }
 
 /// Work that was handed to the device.

@@ -1,0 +1,218 @@
+//! Field and curve functions on the device against arkworks, at random values, at 0, 1, p-1, p, 2p-1, and with every
+//! limb at its limit: each function alone, through the probe kernels.
+
+mod common;
+
+use ark_bls12_381::{Fq, Fq2, Fr, G1Projective, G2Projective};
+use ark_ec::{AffineRepr, CurveGroup};
+use ark_ff::{BigInteger, Field, One, PrimeField, UniformRand, Zero};
+use ark_std::rand::Rng;
+use common::{formats, kernels, run_probe};
+use prooflane::{
+    encoding::{Format, Limbs},
+    kernel::{
+        Group, Kernel,
+        table::{PROBE_CURVE, PROBE_FQ, PROBE_FQ2, PROBE_FR},
+        twins::ProbeParams,
+    },
+};
+
+fn params(n: usize, op: u32) -> ProbeParams {
+    ProbeParams { group0: 0, n: n as u32, op, unused: 0 }
+}
+
+/// Integers below `2p` that a field function may meet, whatever they stand for.
+fn integers<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(limbs: Limbs) -> Vec<ark_ff::BigInt<N>> {
+    let p = F::MODULUS;
+    let mut twice = p;
+    twice.mul2();
+    let offset = |mut base: ark_ff::BigInt<N>, add: u64, sub: u64| {
+        base.add_with_carry(&ark_ff::BigInt::from(add));
+        base.sub_with_borrow(&ark_ff::BigInt::from(sub));
+        base
+    };
+    let zero = ark_ff::BigInt::<N>::zero();
+    let mut all = vec![zero, offset(zero, 1, 0), offset(zero, 2, 0)];
+    all.extend([offset(p, 0, 1), p, offset(p, 1, 0), offset(twice, 0, 1), offset(twice, 0, 2)]);
+    // Every limb full, from the bottom up and from the top down, and single bits at limb boundaries.
+    for limb in 1..=limbs.count {
+        let mut power = offset(zero, 1, 0);
+        power <<= (limb * limbs.bits) as u32;
+        all.extend([power, offset(power, 0, 1)].into_iter().filter(|x| *x < twice && !x.is_zero()));
+        let mut top = twice;
+        top.sub_with_borrow(&power);
+        if top < twice {
+            all.push(top);
+        }
+    }
+    let mut rng = ark_std::test_rng();
+    while all.len() < 96 {
+        let x = F::rand(&mut rng).into_bigint();
+        let mut lifted = x;
+        lifted.add_with_carry(&p);
+        all.extend([x, lifted]);
+    }
+    all.truncate(96);
+    all
+}
+
+fn bytes_of<const N: usize>(all: &[ark_ff::BigInt<N>]) -> Vec<u8> {
+    all.iter().flat_map(|x| x.to_bytes_le()).collect()
+}
+
+fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(kernel: &'static Kernel, limbs: Limbs, format: Format) {
+    let values = integers::<F, N>(limbs);
+    let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))).collect();
+    let [a, b] = [0, 1].map(|side| bytes_of(&pairs.iter().map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>()));
+    let mut twice = F::MODULUS;
+    twice.mul2();
+    let unradix = F::from(2u64).pow([limbs.radix_bits() as u64]).inverse().expect("2 is a unit");
+    let as_field = |x: &ark_ff::BigInt<N>| F::from_le_bytes_mod_order(&x.to_bytes_le());
+    type Law<F> = fn(F, F, F) -> F;
+    let laws: [(&str, Law<F>); 9] = [
+        ("mul", |x, y, u| x * y * u),
+        ("sqr", |x, _, u| x * x * u),
+        ("add", |x, y, _| x + y),
+        ("sub", |x, y, _| x - y),
+        ("neg", |x, _, _| -x),
+        ("canonical", |x, _, _| x),
+        ("is_zero", |x, _, u| if x.is_zero() { u.inverse().unwrap_or(F::ONE) } else { F::ZERO }),
+        ("mul of lazy sums", |x, y, u| (x + y) * (y + y) * u),
+        ("sqr of a lazy sum", |x, y, u| (x + y) * (x + y) * u),
+    ];
+    for (op, (name, law)) in laws.into_iter().enumerate() {
+        let out = run_probe(&kernels(format), kernel, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());
+        for ((x, y), out) in pairs.iter().zip(out.chunks_exact(8 * N)) {
+            let mut words = [0u64; N];
+            for (word, bytes) in words.iter_mut().zip(out.chunks_exact(8)) {
+                *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+            }
+            let got = ark_ff::BigInt::new(words);
+            let label = format!("{} {} {name}({x}, {y}) = {got}", kernel.name, format.name());
+            let bound = if name == "canonical" { F::MODULUS } else { twice };
+            assert!(got < bound, "{label}: beyond its bound");
+            assert_eq!(as_field(&got), law(as_field(x), as_field(y), unradix), "{label}");
+        }
+    }
+}
+
+#[test]
+fn scalar_field() {
+    for format in formats() {
+        field::<Fr, 4>(&PROBE_FR, format.fr(), format);
+    }
+}
+
+#[test]
+fn base_field() {
+    for format in formats() {
+        field::<Fq, 6>(&PROBE_FQ, format.fq(), format);
+    }
+}
+
+#[test]
+fn extension_field() {
+    for format in formats() {
+        let some = &integers::<Fq, 6>(format.fq())[..24];
+        // Both halves of both operands at their limits.
+        let values: Vec<[_; 2]> = some.iter().flat_map(|x| some.iter().step_by(5).map(move |y| [*x, *y])).collect();
+        let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().step_by(7).map(move |b| (*a, *b))).collect();
+        let [a, b] = [0, 1].map(|side| {
+            bytes_of(&pairs.iter().flat_map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>())
+        });
+        let fq = |x: &ark_ff::BigInt<6>| Fq::from_le_bytes_mod_order(&x.to_bytes_le());
+        let fq2 = |x: &[ark_ff::BigInt<6>; 2]| Fq2::new(fq(&x[0]), fq(&x[1]));
+        let radix = Fq::from(2u64).pow([format.fq().radix_bits() as u64]);
+        let unradix = Fq2::new(radix.inverse().expect("2 is a unit"), Fq::zero());
+        type Law = fn(Fq2, Fq2, Fq2) -> Fq2;
+        let laws: [(&str, Law); 5] = [
+            ("mul", |x, y, u| x * y * u),
+            ("sqr", |x, _, u| x * x * u),
+            ("add", |x, y, _| x + y),
+            ("sub", |x, y, _| x - y),
+            ("is_zero", |x, _, u| if x.is_zero() { u.inverse().unwrap_or_default() } else { Fq2::zero() }),
+        ];
+        for (op, (name, law)) in laws.into_iter().enumerate() {
+            let out =
+                run_probe(&kernels(format), &PROBE_FQ2, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());
+            for ((x, y), out) in pairs.iter().zip(out.chunks_exact(96)) {
+                let [c0, c1] = [0, 48].map(|at| Fq::from_le_bytes_mod_order(&out[at..at + 48]));
+                assert_eq!(Fq2::new(c0, c1), law(fq2(x), fq2(y), unradix), "{} fq2 {name}({x:?}, {y:?})", format.name());
+            }
+        }
+    }
+}
+
+/// The probes of one group: what the test needs to know about it.
+struct CurveCase<G: CurveGroup> {
+    group: Group,
+    affine: fn(Format, &[G::Affine]) -> Vec<u8>,
+    sums: fn(Format, &[u8]) -> Vec<G>,
+    /// A sum's words with `ZZ = z^2`, `ZZZ = z^3`.
+    xyzz: fn(Format, &G, Fq) -> Vec<u8>,
+}
+
+fn g1_xyzz(format: Format, p: &G1Projective, z: Fq) -> Vec<u8> {
+    let p = p.into_affine();
+    let zz = if p.is_zero() { Fq::zero() } else { z.square() };
+    [p.x * zz, p.y * zz * z, zz, zz * z].iter().flat_map(|c| format.fq_words(*c)).flat_map(u32::to_le_bytes).collect()
+}
+
+fn g2_xyzz(format: Format, p: &G2Projective, z: Fq) -> Vec<u8> {
+    let p = p.into_affine();
+    // A factor off the base field, so that both halves of ZZ and ZZZ are used.
+    let z = Fq2::new(z, Fq::one());
+    let zz = if p.is_zero() { Fq2::zero() } else { z.square() };
+    [p.x * zz, p.y * zz * z, zz, zz * z]
+        .iter()
+        .flat_map(|c| [c.c0, c.c1])
+        .flat_map(|c| format.fq_words(c))
+        .flat_map(u32::to_le_bytes)
+        .collect()
+}
+
+fn curve<G: CurveGroup>(case: &CurveCase<G>) {
+    let mut rng = ark_std::test_rng();
+    let [p, q] = [0; 2].map(|_| G::rand(&mut rng));
+    let g = G::generator();
+    let points = [G::zero(), g, -g, g + g, p, -p, q, p + q, -(p + q)];
+    // Every pair: infinity on either side, equal points, opposite points.
+    let pairs: Vec<(G, G)> = points.iter().flat_map(|a| points.iter().map(move |b| (*a, *b))).collect();
+    for format in formats() {
+        let right: Vec<_> = pairs.iter().map(|(_, b)| b.into_affine()).collect();
+        let affine = (case.affine)(format, &right);
+        let mut a = Vec::new();
+        let mut b = Vec::new();
+        for (x, y) in &pairs {
+            a.extend((case.xyzz)(format, x, Fq::from(rng.gen_range(1..u64::MAX))));
+            b.extend((case.xyzz)(format, y, Fq::rand(&mut rng)));
+        }
+        type Law<G> = fn(G, G) -> G;
+        let laws: [(&str, Law<G>); 4] = [
+            ("add_affine", |x, y| x + y),
+            ("subtract_affine", |x, y| x - y),
+            ("add", |x, y| x + y),
+            ("from_affine", |_, y| y),
+        ];
+        for (op, (name, law)) in laws.into_iter().enumerate() {
+            let kernel = &PROBE_CURVE[case.group as usize];
+            let out =
+                run_probe(&kernels(format), kernel, pairs.len() as u64, params(pairs.len(), op as u32), &[&affine, &a, &b], a.len());
+            let got = (case.sums)(format, &out);
+            assert_eq!(got.len(), pairs.len());
+            for (i, ((x, y), got)) in pairs.iter().zip(got).enumerate() {
+                assert_eq!(got, law(*x, *y), "{} {} {name}, pair {i}", case.group.name(), format.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn curve_g1() {
+    curve(&CurveCase { group: Group::G1, affine: Format::g1_bytes, sums: Format::g1_sums, xyzz: g1_xyzz });
+}
+
+#[test]
+fn curve_g2() {
+    curve(&CurveCase { group: Group::G2, affine: Format::g2_bytes, sums: Format::g2_sums, xyzz: g2_xyzz });
+}
