@@ -167,8 +167,7 @@ pub static NTT_SCALE: Kernel = kernel!(
 pub static NTT_PERMUTE: Kernel =
     kernel!("ntt_permute", [file!("reverse"), file!("ntt_permute")], [Write, Write], PermuteParams, 128);
 /// Pointwise products.
-pub static NTT_PRODUCT: Kernel =
-    kernel!("ntt_product", [Fr, file!("ntt_product")], [Write, Write], ProductParams, 128);
+pub static NTT_PRODUCT: Kernel = kernel!("ntt_product", [Fr, file!("ntt_product")], [Write, Write], ProductParams, 128);
 /// Both transforms of a product to the quotient's coefficients.
 pub static QUOTIENT_COMBINE: Kernel = kernel!(
     "quotient_combine",
