@@ -3,3 +3,4 @@
 pub mod device;
 pub mod encoding;
 pub mod kernel;
+pub mod ntt;

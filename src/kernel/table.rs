@@ -149,6 +149,33 @@ pub static MSM_REDUCE: [Kernel; 2] = kernels!(
     ReduceParams,
     64
 );
+/// Stages of a transform, natural to bit-reversed order.
+pub static NTT_DIF: Kernel =
+    kernel!("ntt_dif", [Fr, file!("ntt_pass"), file!("ntt_dif")], [Write, Read, Read], NttParams, 256);
+/// Stages of a transform, bit-reversed to natural order.
+pub static NTT_DIT: Kernel =
+    kernel!("ntt_dit", [Fr, file!("ntt_pass"), file!("ntt_dit")], [Write, Read, Read], NttParams, 256);
+/// Elements times powers.
+pub static NTT_SCALE: Kernel = kernel!(
+    "ntt_scale",
+    [Fr, file!("reverse"), file!("ntt_series"), file!("ntt_scale")],
+    [Write, Read, Read],
+    ScaleParams,
+    128
+);
+/// Bit reversal, and moves between pages.
+pub static NTT_PERMUTE: Kernel =
+    kernel!("ntt_permute", [file!("reverse"), file!("ntt_permute")], [Write, Write], PermuteParams, 128);
+/// Pointwise products.
+pub static NTT_PRODUCT: Kernel = kernel!("ntt_product", [Fr, file!("ntt_product")], [Write, Write], ProductParams, 128);
+/// Both transforms of a product to the quotient's coefficients.
+pub static QUOTIENT_COMBINE: Kernel = kernel!(
+    "quotient_combine",
+    [Fr, file!("reverse"), file!("ntt_series"), file!("quotient_combine")],
+    [Write, Write, Write, Read, Read],
+    CombineParams,
+    128
+);
 /// Test-only: scalar-field functions.
 pub static PROBE_FR: Kernel =
     kernel!("probe_fr" = "probe", [Fr, file!("probe_fr"), file!("probe_field")], [Write, Write, Write], ProbeParams, 64);
@@ -186,6 +213,12 @@ pub static TABLE: &[&Kernel] = &[
     &MSM_MERGE[1],
     &MSM_REDUCE[0],
     &MSM_REDUCE[1],
+    &NTT_DIF,
+    &NTT_DIT,
+    &NTT_SCALE,
+    &NTT_PERMUTE,
+    &NTT_PRODUCT,
+    &QUOTIENT_COMBINE,
     &PROBE_FR,
     &PROBE_FQ,
     &PROBE_FQ2,

@@ -108,6 +108,91 @@ twins! {
         /// Padding.
         unused: u32,
     }
+    /// One pass of a transform: `shaders/ntt_pass.wgsl`.
+    NttParams {
+        /// Tiles of the binding.
+        tiles: u32,
+        /// Binary logarithm of the length.
+        log_n: u32,
+        /// Bits of an exponent that the low table answers for.
+        low_bits: u32,
+        /// Binary logarithm of the elements of a tile.
+        tile_bits: u32,
+        /// Binary logarithm of the elements of one row of a tile.
+        column_bits: u32,
+        /// Binary logarithm of the distance of rows.
+        row_bit: u32,
+        /// Binary logarithm of the columns of a strip.
+        strip_bits: u32,
+        /// Binary logarithm of the elements of a page.
+        page_bits: u32,
+        /// Index of the binding's first element.
+        first: u32,
+        /// 1 for powers of the inverse root.
+        inverse: u32,
+        /// Padding.
+        unused: u32,
+    }
+    /// `shaders/ntt_scale.wgsl`.
+    ScaleParams {
+        /// Elements of the binding.
+        n: u32,
+        /// Index of the binding's first element.
+        first: u32,
+        /// Binary logarithm of the length.
+        log_n: u32,
+        /// Bits of an exponent that the low table answers for.
+        low_bits: u32,
+        /// 1 if the vector is in bit-reversed order.
+        reversed: u32,
+        /// Padding.
+        unused0: u32,
+        /// Padding.
+        unused1: u32,
+    }
+    /// `shaders/ntt_permute.wgsl`.
+    PermuteParams {
+        /// Elements that move.
+        n: u32,
+        /// Bits of an element's number that are reversed.
+        bits: u32,
+        /// Binary logarithm of the distance of two elements.
+        stride_bits: u32,
+        /// Where the first is.
+        from0: u32,
+        /// Where the first goes.
+        to0: u32,
+        /// 1 if bits are reversed.
+        reversed: u32,
+        /// Padding.
+        unused: u32,
+    }
+    /// `shaders/ntt_product.wgsl`.
+    ProductParams {
+        /// Elements.
+        n: u32,
+        /// Padding.
+        unused0: u32,
+        /// Padding.
+        unused1: u32,
+    }
+    /// `shaders/quotient_combine.wgsl`.
+    CombineParams {
+        /// Elements that move.
+        n: u32,
+        /// Bits of an element's number.
+        bits: u32,
+        /// Binary logarithm of the distance of two elements.
+        stride_bits: u32,
+        /// Where the first is.
+        from0: u32,
+        /// Where the first goes.
+        to0: u32,
+        /// Index of the first element of the page that is written.
+        first: u32,
+        /// Bits of an exponent that the low table answers for.
+        low_bits: u32,
+    }
     /// Test-only kernels: `shaders/probe_*.wgsl`.
     ProbeParams {
         /// Elements.
