@@ -80,7 +80,7 @@ impl Shape {
 }
 
 /// A proving key in the shape that backends load.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProvingKey {
     pub(crate) vk: VerifyingKey<Bls12_381>,
     pub(crate) beta_g1: G1Affine,
