@@ -156,7 +156,7 @@ fn padded(domain: &Domain, rows: &[Fr]) -> Vec<Fr> {
 
 #[cfg(test)]
 mod tests {
-    use ark_ff::UniformRand;
+    use ark_ff::{PrimeField, UniformRand};
     use ark_poly::{DenseUVPolynomial, Polynomial, univariate::DensePolynomial};
     use ark_std::rand::{SeedableRng, rngs::StdRng};
 
