@@ -1,9 +1,9 @@
 //! A Groth16 prover over BLS12-381.
 //!
-//! Read it top-down: an adapter ([`arkworks`] or, with the feature of that name, `bellman`) records a circuit into an
-//! [`groth16::Assignment`]; a key in somebody's format ([`formats`]) becomes one [`groth16::ProvingKey`]; a
-//! [`groth16::Backend`] computes the five sums of a proof over that key; [`groth16::Prover`] blinds them, assembles the
-//! proof, and lets it out only when it verifies.
+//! Read it top-down: an adapter ([`arkworks`] or, with the feature of that name, `bellman`) records a
+//! circuit into a [`groth16::Assignment`]; a key in somebody's format ([`formats`]) becomes one
+//! [`groth16::ProvingKey`]; a [`groth16::Backend`] computes the five sums of a proof over that key;
+//! [`groth16::Prover`] blinds them, assembles the proof, and lets it out only when it verifies.
 
 pub mod arkworks;
 #[cfg(feature = "bellman")]

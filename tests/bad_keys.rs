@@ -443,7 +443,8 @@ fn arkworks_keys_that_contradict_themselves_are_refused() {
         format!("the key's {element} is the point at infinity; such a key is forged or broken")
     };
     let groups = "beta and delta in G1 are not those in G2: their points are of different keys";
-    let table: [(fn(&mut ArkKey), String); 17] = [
+    type Damage = fn(&mut ArkKey);
+    let table: [(Damage, String); 17] = [
         (|key| key.vk.alpha_g1 = G1Affine::zero(), forged("alpha_g1")),
         (|key| key.beta_g1 = G1Affine::zero(), forged("beta_g1")),
         (|key| key.vk.beta_g2 = G2Affine::zero(), forged("beta_g2")),

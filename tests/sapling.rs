@@ -11,8 +11,6 @@ use ark_serialize::CanonicalSerialize;
 use ark_std::rand::{SeedableRng, rngs::StdRng};
 use bls12_381::{Bls12, G1Projective, G2Projective, Scalar};
 use common::Load;
-use ff::Field;
-use group::{Group, UncompressedEncoding};
 use prooflane::{
     bellman::{record, scalar_from_ark, shape},
     formats::bellman::{Check, Parameters, Trailing},

@@ -1,10 +1,8 @@
 //! bellman's `.params`: the keys of Zcash and Filecoin.
 //!
 //! **Theory.** A file is `alpha_g1 beta_g1 beta_g2 gamma_g2 delta_g1 delta_g2`, then the vectors
-//! `ic h l a b_g1 b_g2`, each a big-endian `u32` count and its points. Points are uncompressed as
-//! in the Zcash protocol specification, section 5.4.9.2: big-endian coordinates (96 bytes in G1,
-//! 192 in G2 with the coefficient of `u` first), the top three bits of the first byte being flags.
-//! The layout is that of the `groth16` crate's `Parameters::write`.
+//! `ic h l a b_g1 b_g2`, each a big-endian `u32` count and its points. Points are
+//! uncompressed as Zcash specifies. The layout is that of the `groth16` crate's `Parameters::write`.
 //!
 //! **What differs.** The ceremony's files go on after the last vector with a transcript (52,836
 //! bytes in Sapling's); bellman's reader never looks there, here the caller says with [`Trailing`]
@@ -18,11 +16,12 @@
 
 use std::fmt;
 
-use ark_bls12_381::{Bls12_381, Fq, Fq2, G1Affine, G2Affine, g1, g2};
-use ark_ec::{AffineRepr, short_weierstrass::Affine};
-use ark_ff::{BigInteger384, PrimeField};
+use ark_bls12_381::{Bls12_381, G1Affine, G2Affine};
 use ark_groth16::VerifyingKey;
 use rayon::prelude::*;
+
+use super::point::Uncompressed;
+pub use super::point::{Check, PointError};
 
 /// A parsed file. Nothing is known yet of whether its lengths fit a circuit.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,18 +53,6 @@ pub enum Trailing {
     Allow,
     /// Refuse the file.
     Refuse,
-}
-
-/// How far the points of the queries are checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Check {
-    /// Flags, and coordinates below the field's modulus.
-    Encoding,
-    /// Also the curve's equation: about 0.3 s of one core for a million points in G1.
-    #[default]
-    Curve,
-    /// Also the group of prime order: tens of seconds of one core for a million points in G1.
-    Subgroup,
 }
 
 /// A part of the file, as error messages name it.
@@ -158,30 +145,6 @@ pub enum ParamsError {
         /// What is wrong with it.
         reason: PointError,
     },
-}
-
-/// What is wrong with a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PointError {
-    /// The compressed flag is set.
-    #[error("is flagged as compressed; the format has uncompressed points only")]
-    Compressed,
-    /// The sort flag is set, which means something in compressed points only.
-    #[error("has the sort flag, which an uncompressed point must not have")]
-    Sort,
-    /// The point at infinity, which the format has nowhere.
-    #[error("is the point at infinity")]
-    Infinity,
-    /// A coordinate is not below the modulus.
-    #[error("has coordinate {0} not below the modulus of BLS12-381's base field")]
-    NotReduced(&'static str),
-    /// The point is off the curve.
-    #[error("is not on the curve of BLS12-381: the file is damaged or of another curve")]
-    OffCurve,
-    /// The point is on the curve and of another order.
-    #[error("is on the curve but not in the group of prime order")]
-    OffSubgroup,
 }
 
 impl Parameters {
@@ -320,103 +283,4 @@ impl<'a> Cursor<'a> {
                 }
             })
     }
-}
-
-/// A point in Zcash's uncompressed encoding.
-trait Uncompressed: AffineRepr {
-    /// The length of the encoding.
-    const BYTES: usize;
-    /// The coordinates in the order in which they are written.
-    const NAMES: &'static [&'static str];
-
-    /// The point of those coordinates, which may lie anywhere.
-    fn from_coordinates(coordinates: &[Fq]) -> Option<Self>;
-    /// The curve's equation.
-    fn on_curve(&self) -> bool;
-    /// Membership in the group of prime order, for points on the curve.
-    fn in_subgroup(&self) -> bool;
-
-    fn read(bytes: &[u8], check: Check) -> Result<Self, PointError> {
-        const COMPRESSED: u8 = 0x80;
-        const INFINITY: u8 = 0x40;
-        const SORT: u8 = 0x20;
-        let flags = bytes.first().copied().unwrap_or_default();
-        for (flag, error) in [
-            (COMPRESSED, PointError::Compressed),
-            (INFINITY, PointError::Infinity),
-            (SORT, PointError::Sort),
-        ] {
-            if flags & flag != 0 {
-                return Err(error);
-            }
-        }
-        let mut coordinates = [Fq::default(); 4];
-        let parts = bytes
-            .chunks_exact(48)
-            .zip(Self::NAMES)
-            .zip(&mut coordinates);
-        for ((bytes, name), coordinate) in parts {
-            *coordinate = fq(bytes).ok_or(PointError::NotReduced(name))?;
-        }
-        let point = Self::from_coordinates(&coordinates).ok_or(PointError::OffCurve)?;
-        if check >= Check::Curve && !point.on_curve() {
-            return Err(PointError::OffCurve);
-        }
-        if check >= Check::Subgroup && !point.in_subgroup() {
-            return Err(PointError::OffSubgroup);
-        }
-        Ok(point)
-    }
-}
-
-// Named by their configurations: the coherence check does not see through the aliases.
-impl Uncompressed for Affine<g1::Config> {
-    const BYTES: usize = 96;
-    const NAMES: &'static [&'static str] = &["x", "y"];
-
-    fn from_coordinates(coordinates: &[Fq]) -> Option<Self> {
-        match coordinates {
-            [x, y, ..] => Some(Self::new_unchecked(*x, *y)),
-            _ => None,
-        }
-    }
-
-    fn on_curve(&self) -> bool {
-        self.is_on_curve()
-    }
-
-    fn in_subgroup(&self) -> bool {
-        self.is_in_correct_subgroup_assuming_on_curve()
-    }
-}
-
-impl Uncompressed for Affine<g2::Config> {
-    const BYTES: usize = 192;
-    const NAMES: &'static [&'static str] = &["x.c1", "x.c0", "y.c1", "y.c0"];
-
-    fn from_coordinates(coordinates: &[Fq]) -> Option<Self> {
-        match coordinates {
-            [x1, x0, y1, y0] => Some(Self::new_unchecked(Fq2::new(*x0, *x1), Fq2::new(*y0, *y1))),
-            _ => None,
-        }
-    }
-
-    fn on_curve(&self) -> bool {
-        self.is_on_curve()
-    }
-
-    fn in_subgroup(&self) -> bool {
-        self.is_in_correct_subgroup_assuming_on_curve()
-    }
-}
-
-/// A big-endian field element below the modulus.
-fn fq(bytes: &[u8]) -> Option<Fq> {
-    let mut limbs = [0u64; 6];
-    for (limb, word) in limbs.iter_mut().rev().zip(bytes.chunks_exact(8)) {
-        *limb = word
-            .iter()
-            .fold(0, |limb, byte| limb << 8 | u64::from(*byte));
-    }
-    Fq::from_bigint(BigInteger384::new(limbs))
 }

@@ -5,3 +5,4 @@
 //! the points mean is [`crate::groth16::ProvingKey`]'s business.
 
 pub mod bellman;
+mod point;

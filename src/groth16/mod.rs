@@ -1,28 +1,33 @@
 //! Groth16: key, assignment, quotient, sums, proof.
 //!
 //! **Theory.** J. Groth, *On the Size of Pairing-based Non-interactive Arguments*, EUROCRYPT 2016
-//! (<https://eprint.iacr.org/2016/260>), section 3.2. With the quadratic arithmetic program `(u, v, w, t)`, the assignment
-//! `z = (1, inputs, aux)` and the trapdoor `(alpha, beta, gamma, delta, tau)`, a proof is
+//! (<https://eprint.iacr.org/2016/260>), section 3.2. With the quadratic arithmetic program
+//! `(u, v, w, t)`, the assignment `z = (1, inputs, aux)` and the trapdoor
+//! `(alpha, beta, gamma, delta, tau)`, a proof is
 //!
 //! ```text
-//! A = alpha + sum_i z_i u_i(tau) + r delta
-//! B = beta  + sum_i z_i v_i(tau) + s delta
-//! C = sum_aux z_i (beta u_i + alpha v_i + w_i)(tau) / delta + h(tau) t(tau) / delta + s A + r B - r s delta
+//! A = alpha + sum z_i u_i(tau) + r delta
+//! B = beta  + sum z_i v_i(tau) + s delta
+//! C = L + H + s A + r B - r s delta
+//! L = sum over aux of z_i (beta u_i + alpha v_i + w_i)(tau) / delta
+//! H = h(tau) t(tau) / delta
 //! ```
 //!
-//! All the work is in `h` ([`quotient`]) and in five multi-scalar multiplications ([`Sums`]); the rest is a handful of
-//! scalar multiplications and one pairing check ([`Prover`]).
+//! All the work is in `h` ([`quotient`]) and in five multi-scalar multiplications ([`Sums`]); the
+//! rest is a handful of scalar multiplications and one pairing check ([`Prover`]).
 //!
-//! **What differs from the paper.** The instance polynomials are those of libsnark and bellman: one row `z_i * 0 = 0` for
-//! each input follows the constraints, which makes the input polynomials independent. Keys keep their query points in
-//! whatever shape their tool wrote; [`ProvingKey`] brings them to one shape without points at infinity.
+//! **What differs from the paper.** The instance polynomials are those of libsnark and bellman: one
+//! row `z_i * 0 = 0` for each input follows the constraints, which makes the input polynomials
+//! independent. Keys keep their query points in whatever shape their tool wrote; [`ProvingKey`]
+//! brings them to one shape without points at infinity.
 //!
-//! **Use.** Make a [`ProvingKey`], load it into a [`Backend`] ([`CpuBackend`] here), wrap both in a [`Prover`], and prove
-//! as many [`Assignment`]s as you like.
+//! **Use.** Make a [`ProvingKey`], load it into a [`Backend`] ([`CpuBackend`] here), wrap both in a
+//! [`Prover`], and prove as many [`Assignment`]s as you like.
 
 mod assignment;
 mod cpu;
 mod key;
+mod load;
 mod proof;
 mod prove;
 pub mod quotient;
@@ -34,7 +39,7 @@ use serde::{Serialize, Serializer};
 
 pub use assignment::{Assignment, AssignmentError};
 pub use cpu::CpuBackend;
-pub use key::{KeyError, ProvingKey, Query, Shape};
+pub use key::{KeyError, MAX_LOG2_DOMAIN, ProvingKey, Query, Shape};
 pub use proof::{PROOF_BYTES, ProofBytesError, proof_from_bytes, proof_to_bytes};
 pub use prove::{ProveError, Proved, Prover};
 
@@ -51,14 +56,15 @@ pub struct Sums {
     pub b_g2: G2Projective,
     /// `[h(tau) t(tau) / delta]_1`, over the H query.
     pub h: G1Projective,
-    /// `sum z_i [(beta u_i + alpha v_i + w_i)(tau) / delta]_1` over the private variables, the L query.
+    /// `sum z_i [(beta u_i + alpha v_i + w_i)(tau) / delta]_1` over the private variables, over the
+    /// L query.
     pub l: G1Projective,
 }
 
 /// A machine that holds one loaded key and computes the sums of proofs under it.
 ///
-/// A backend may trust that [`Assignment::check`] has passed for the key that it holds; [`Prover`] sees to it. It need not
-/// be trusted in turn: a wrong sum ends as [`ProveError::ProofRejected`].
+/// A backend may trust that [`Assignment::check`] has passed for the key that it holds; [`Prover`]
+/// sees to it. It need not be trusted in turn: a wrong sum ends as [`ProveError::ProofRejected`].
 pub trait Backend: Send + Sync {
     /// What computes, for people: `cpu (arkworks)`, or an adapter's name.
     fn name(&self) -> String;
