@@ -13,8 +13,8 @@
 use ark_bls12_381::Fr;
 use ark_ff::{One, Zero};
 use ark_relations::gr1cs::{
-    ConstraintSynthesizer, ConstraintSystem, Matrix, OptimizationGoal, R1CS_PREDICATE_LABEL,
-    SynthesisError, SynthesisMode,
+    ConstraintSynthesizer, ConstraintSystem, Matrix, OptimizationGoal, R1CS_PREDICATE_LABEL, SynthesisError,
+    SynthesisMode,
 };
 use rayon::prelude::*;
 
@@ -28,9 +28,7 @@ pub enum RecordError {
     #[error("the circuit's synthesis failed: {0}")]
     Synthesis(#[from] SynthesisError),
     /// A constraint that is no R1CS row.
-    #[error(
-        "the circuit has {constraints} constraints of predicate {label:?}; Groth16 proves R1CS only"
-    )]
+    #[error("the circuit has {constraints} constraints of predicate {label:?}; Groth16 proves R1CS only")]
     Predicate {
         /// The predicate's label.
         label: String,
@@ -53,10 +51,7 @@ pub enum RecordError {
 pub fn record<C: ConstraintSynthesizer<Fr>>(circuit: C) -> Result<Assignment, RecordError> {
     let cs = ConstraintSystem::<Fr>::new_ref();
     cs.set_optimization_goal(OptimizationGoal::Constraints);
-    cs.set_mode(SynthesisMode::Prove {
-        construct_matrices: true,
-        generate_lc_assignments: false,
-    });
+    cs.set_mode(SynthesisMode::Prove { construct_matrices: true, generate_lc_assignments: false });
     circuit.generate_constraints(cs.clone())?;
     cs.finalize();
 
@@ -73,13 +68,7 @@ pub fn record<C: ConstraintSynthesizer<Fr>>(circuit: C) -> Result<Assignment, Re
         None => Ok(Vec::new()),
     };
     let (a, b, c) = (rows(0)?, rows(1)?, rows(2)?);
-    let mut assignment = Assignment {
-        a,
-        b,
-        c,
-        inputs,
-        aux,
-    };
+    let mut assignment = Assignment { a, b, c, inputs, aux };
     assignment.push_input_rows();
     Ok(assignment)
 }
@@ -91,22 +80,12 @@ fn evaluate(matrix: &Matrix<Fr>, inputs: &[Fr], aux: &[Fr]) -> Result<Vec<Fr>, R
         None => aux.get(variable - inputs.len()),
     };
     let evaluate_row = |(row, terms): (usize, &Vec<(Fr, usize)>)| {
-        terms
-            .iter()
-            .try_fold(Fr::zero(), |sum, &(coefficient, variable)| {
-                let value = value(variable).ok_or(RecordError::Variable {
-                    row,
-                    variable,
-                    variables: inputs.len() + aux.len(),
-                })?;
-                // Most coefficients are one, and an addition is ten times cheaper than a product.
-                Ok(sum
-                    + if coefficient.is_one() {
-                        *value
-                    } else {
-                        coefficient * value
-                    })
-            })
+        terms.iter().try_fold(Fr::zero(), |sum, &(coefficient, variable)| {
+            let value =
+                value(variable).ok_or(RecordError::Variable { row, variable, variables: inputs.len() + aux.len() })?;
+            // Most coefficients are one, and an addition is ten times cheaper than a product.
+            Ok(sum + if coefficient.is_one() { *value } else { coefficient * value })
+        })
     };
     matrix.par_iter().enumerate().map(evaluate_row).collect()
 }

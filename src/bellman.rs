@@ -28,9 +28,7 @@ pub enum RecordError {
     #[error("the circuit's synthesis failed: {0}")]
     Synthesis(#[from] SynthesisError),
     /// A constraint names a variable that this circuit never allocated.
-    #[error(
-        "constraint {row} uses {kind} {variable}, but only {allocated} were allocated before it"
-    )]
+    #[error("constraint {row} uses {kind} {variable}, but only {allocated} were allocated before it")]
     Variable {
         /// The constraint, counting from 0.
         row: usize,
@@ -45,26 +43,11 @@ pub enum RecordError {
 
 /// Runs `circuit` with its witness: the rows and variables, and which variables its key has.
 pub fn record<C: Circuit<Scalar>>(circuit: C) -> Result<(Assignment, Shape), RecordError> {
-    let mut recorder = Recorder {
-        values: Some(Values::default()),
-        ..Recorder::default()
-    };
+    let mut recorder = Recorder { values: Some(Values::default()), ..Recorder::default() };
     let shape = recorder.run(circuit)?;
-    let Values {
-        a,
-        b,
-        c,
-        inputs,
-        aux,
-    } = recorder.values.unwrap_or_default();
+    let Values { a, b, c, inputs, aux } = recorder.values.unwrap_or_default();
     let [a, b, c, inputs, aux] = [a, b, c, inputs, aux].map(|values| to_ark(&values));
-    let mut assignment = Assignment {
-        a,
-        b,
-        c,
-        inputs,
-        aux,
-    };
+    let mut assignment = Assignment { a, b, c, inputs, aux };
     assignment.push_input_rows();
     Ok((assignment, shape))
 }
@@ -80,10 +63,7 @@ pub fn scalar_to_ark(scalar: &Scalar) -> Fr {
     // without `unsafe`; two multiplications it is. The value is reduced, so nothing is lost.
     let mut limbs = [0u64; 4];
     for (limb, word) in limbs.iter_mut().zip(scalar.to_bytes().chunks_exact(8)) {
-        *limb = word
-            .iter()
-            .rev()
-            .fold(0, |limb, byte| limb << 8 | u64::from(*byte));
+        *limb = word.iter().rev().fold(0, |limb, byte| limb << 8 | u64::from(*byte));
     }
     Fr::from_bigint(BigInteger256::new(limbs)).unwrap_or_default()
 }
@@ -156,10 +136,7 @@ impl Recorder {
             Some(present) => *present |= query == Query::B,
             None => return Err(self.unknown("input", i, allocated)),
         }
-        Ok(self
-            .values
-            .as_ref()
-            .and_then(|values| values.inputs.get(i).copied()))
+        Ok(self.values.as_ref().and_then(|values| values.inputs.get(i).copied()))
     }
 
     fn aux(&mut self, i: usize, query: Query) -> Result<Option<Scalar>, RecordError> {
@@ -175,19 +152,11 @@ impl Recorder {
             Some(present) => *present = true,
             None => return Err(self.unknown("private variable", i, allocated)),
         }
-        Ok(self
-            .values
-            .as_ref()
-            .and_then(|values| values.aux.get(i).copied()))
+        Ok(self.values.as_ref().and_then(|values| values.aux.get(i).copied()))
     }
 
     fn unknown(&self, kind: &'static str, variable: usize, allocated: usize) -> RecordError {
-        RecordError::Variable {
-            row: self.shape.constraints,
-            kind,
-            variable,
-            allocated,
-        }
+        RecordError::Variable { row: self.shape.constraints, kind, variable, allocated }
     }
 }
 
@@ -212,9 +181,7 @@ impl ConstraintSystem<Scalar> for Recorder {
         }
         self.shape.a_aux.push(false);
         self.shape.b_aux.push(false);
-        Ok(Variable::new_unchecked(Index::Aux(
-            self.shape.a_aux.len() - 1,
-        )))
+        Ok(Variable::new_unchecked(Index::Aux(self.shape.a_aux.len() - 1)))
     }
 
     fn alloc_input<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>
@@ -227,9 +194,7 @@ impl ConstraintSystem<Scalar> for Recorder {
             values.inputs.push(value()?);
         }
         self.shape.b_inputs.push(false);
-        Ok(Variable::new_unchecked(Index::Input(
-            self.shape.b_inputs.len() - 1,
-        )))
+        Ok(Variable::new_unchecked(Index::Input(self.shape.b_inputs.len() - 1)))
     }
 
     fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
@@ -272,16 +237,8 @@ mod tests {
 
     #[test]
     fn scalars_survive_the_way_there_and_back() {
-        let edges = [
-            Scalar::ZERO,
-            Scalar::ONE,
-            -Scalar::ONE,
-            Scalar::from(u64::MAX),
-        ];
-        for scalar in edges
-            .into_iter()
-            .chain((0..64).map(|bit| Scalar::from(2).pow_vartime(&[4 * bit, 0, 0, 0])))
-        {
+        let edges = [Scalar::ZERO, Scalar::ONE, -Scalar::ONE, Scalar::from(u64::MAX)];
+        for scalar in edges.into_iter().chain((0..64).map(|bit| Scalar::from(2).pow_vartime(&[4 * bit, 0, 0, 0]))) {
             let ark = scalar_to_ark(&scalar);
             assert_eq!(scalar_from_ark(&ark), scalar);
             assert_eq!(ark + Fr::from(1u64), scalar_to_ark(&(scalar + Scalar::ONE)));
@@ -292,21 +249,13 @@ mod tests {
     struct Square(Option<Scalar>);
 
     impl Circuit<Scalar> for Square {
-        fn synthesize<CS: ConstraintSystem<Scalar>>(
-            self,
-            cs: &mut CS,
-        ) -> Result<(), SynthesisError> {
+        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
             let value = || self.0.ok_or(SynthesisError::AssignmentMissing);
             let x = cs.alloc(|| "x", value)?;
             let y = cs.alloc_input(|| "y", || Ok(value()?.square()))?;
             let idle = cs.alloc(|| "idle", || Ok(Scalar::ONE))?;
             let zero = Scalar::ZERO;
-            cs.enforce(
-                || "",
-                |lc| lc + x + (zero, idle),
-                |lc| lc + x + (zero, y),
-                |lc| lc + y,
-            );
+            cs.enforce(|| "", |lc| lc + x + (zero, idle), |lc| lc + x + (zero, y), |lc| lc + y);
             // The terms of `idle` cancel, yet bellman counts it.
             cs.enforce(|| "", |lc| lc + idle - idle, |lc| lc + CS::one(), |lc| lc);
             Ok(())
@@ -315,44 +264,26 @@ mod tests {
 
     #[test]
     fn presence_is_by_coefficient() {
-        let expected = Shape {
-            constraints: 2,
-            a_aux: vec![true, true],
-            b_inputs: vec![true, false],
-            b_aux: vec![true, false],
-        };
+        let expected =
+            Shape { constraints: 2, a_aux: vec![true, true], b_inputs: vec![true, false], b_aux: vec![true, false] };
         assert_eq!(shape(Square(None)).unwrap(), expected);
         let (assignment, shape) = record(Square(Some(Scalar::from(3)))).unwrap();
         assert_eq!(shape, expected);
-        let fr = |values: &[u64]| {
-            values
-                .iter()
-                .map(|value| Fr::from(*value))
-                .collect::<Vec<_>>()
-        };
+        let fr = |values: &[u64]| values.iter().map(|value| Fr::from(*value)).collect::<Vec<_>>();
         assert_eq!(assignment.a, fr(&[3, 0, 1, 9]));
         assert_eq!(assignment.b, fr(&[3, 1, 0, 0]));
         assert_eq!(assignment.c, fr(&[9, 0, 0, 0]));
-        assert_eq!(
-            (assignment.inputs, assignment.aux),
-            (fr(&[1, 9]), fr(&[3, 1]))
-        );
+        assert_eq!((assignment.inputs, assignment.aux), (fr(&[1, 9]), fr(&[3, 1])));
     }
 
     #[test]
     fn missing_values_and_unknown_variables_are_errors() {
         let missing = record(Square(None)).unwrap_err().to_string();
-        assert_eq!(
-            missing,
-            "the circuit's synthesis failed: an assignment for a variable could not be computed"
-        );
+        assert_eq!(missing, "the circuit's synthesis failed: an assignment for a variable could not be computed");
 
         struct Stray;
         impl Circuit<Scalar> for Stray {
-            fn synthesize<CS: ConstraintSystem<Scalar>>(
-                self,
-                cs: &mut CS,
-            ) -> Result<(), SynthesisError> {
+            fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
                 let stray = Variable::new_unchecked(Index::Aux(7));
                 cs.enforce(|| "", |lc| lc + stray, |lc| lc, |lc| lc);
                 Ok(())

@@ -1,12 +1,12 @@
 //! Hostile and damaged keys: each refused, with a message that says what and where.
 
-mod common;
+mod circuits;
 
 use ark_bls12_381::{Bls12_381, Fq, Fq2, G1Affine, G2Affine};
 use ark_ec::AffineRepr;
 use ark_ff::Field;
 use ark_serialize::CanonicalSerialize;
-use common::{Chain, bellman_file, shape_of};
+use circuits::{Chain, bellman_file, shape_of};
 use prooflane::{
     formats::bellman::{Check, Parameters, ParamsError, Trailing},
     groth16::{ProvingKey, Shape},
@@ -14,36 +14,19 @@ use prooflane::{
 
 type ArkKey = ark_groth16::ProvingKey<Bls12_381>;
 
-const SMALL: Chain = Chain {
-    constraints: 5,
-    publics: 1,
-    idle: false,
-    wrong: None,
-};
+const SMALL: Chain = Chain { constraints: 5, publics: 1, idle: false, wrong: None };
 
 /// Where each section of `SMALL`'s file begins (a vector at its count), and where the file ends.
 fn sections(file: &[u8]) -> Vec<(&'static str, usize)> {
     let mut sections = Vec::new();
     let mut offset = 0;
-    for (section, length) in [
-        ("alpha_g1", 96),
-        ("beta_g1", 96),
-        ("beta_g2", 192),
-        ("gamma_g2", 192),
-        ("delta_g1", 96),
-        ("delta_g2", 192),
-    ] {
+    for (section, length) in
+        [("alpha_g1", 96), ("beta_g1", 96), ("beta_g2", 192), ("gamma_g2", 192), ("delta_g1", 96), ("delta_g2", 192)]
+    {
         sections.push((section, offset));
         offset += length;
     }
-    for (section, length) in [
-        ("ic", 96),
-        ("h", 96),
-        ("l", 96),
-        ("a", 96),
-        ("b_g1", 96),
-        ("b_g2", 192),
-    ] {
+    for (section, length) in [("ic", 96), ("h", 96), ("l", 96), ("a", 96), ("b_g1", 96), ("b_g2", 192)] {
         sections.push((section, offset));
         let count = u32::from_be_bytes(file[offset..offset + 4].try_into().unwrap());
         offset += 4 + length * count as usize;
@@ -53,11 +36,7 @@ fn sections(file: &[u8]) -> Vec<(&'static str, usize)> {
 }
 
 fn at(file: &[u8], section: &str) -> usize {
-    sections(file)
-        .into_iter()
-        .find(|(name, _)| *name == section)
-        .unwrap()
-        .1
+    sections(file).into_iter().find(|(name, _)| *name == section).unwrap().1
 }
 
 fn parse(file: &[u8]) -> Result<Parameters, ParamsError> {
@@ -72,12 +51,7 @@ fn bellman_and_arkworks_keys_become_the_same() {
         let shape = shape_of(&ark, circuit.constraints);
         let key = ProvingKey::from_bellman(params.unwrap(), &shape).unwrap();
         assert_eq!(key, ProvingKey::try_from(&ark).unwrap());
-        assert!(
-            ark.a_query
-                .iter()
-                .chain(&ark.b_g1_query)
-                .any(|point| point.is_zero())
-        );
+        assert!(ark.a_query.iter().chain(&ark.b_g1_query).any(|point| point.is_zero()));
     }
 }
 
@@ -90,24 +64,11 @@ fn a_file_cut_anywhere_is_refused_by_section() {
         let (section, begin) = sections.iter().rfind(|(_, begin)| *begin <= cut).unwrap();
         let error = parse(&file[..cut]).unwrap_err();
         let (named, offset, missing) = match error {
-            ParamsError::Truncated {
-                section,
-                offset,
-                missing,
-            } => (section, offset, missing),
-            ParamsError::Short {
-                section,
-                offset,
-                missing,
-                ..
-            } => (section, offset - 4, missing),
+            ParamsError::Truncated { section, offset, missing } => (section, offset, missing),
+            ParamsError::Short { section, offset, missing, .. } => (section, offset - 4, missing),
             other => panic!("cut at {cut}: {other}"),
         };
-        assert_eq!(
-            (named.to_string().as_str(), offset),
-            (*section, *begin),
-            "cut at {cut}"
-        );
+        assert_eq!((named.to_string().as_str(), offset), (*section, *begin), "cut at {cut}");
         // All of the point or vector is missing that the cut took, up to the next section; of a
         // vector cut inside its count, the rest of the count.
         let end = sections.iter().find(|(_, end)| *end > cut).unwrap().1;
@@ -149,10 +110,7 @@ fn damaged_files_are_refused_with_their_place() {
     // y^2 = x^3 + 5: a point with good coordinates on another curve.
     let other_curve = (1u64..).find_map(|x| {
         let x = Fq::from(x);
-        Some(G1Affine::new_unchecked(
-            x,
-            (x * x * x + Fq::from(5u64)).sqrt()?,
-        ))
+        Some(G1Affine::new_unchecked(x, (x * x * x + Fq::from(5u64)).sqrt()?))
     });
     let other_twist = G2Affine::new_unchecked(Fq2::from(1u64), Fq2::from(1u64));
     let modulus = {
@@ -162,21 +120,13 @@ fn damaged_files_are_refused_with_their_place() {
         bytes
     };
     let off_curve = "is not on the curve of BLS12-381: the file is damaged or of another curve";
-    let reduced =
-        |name| format!("has coordinate {name} not below the modulus of BLS12-381's base field");
+    let reduced = |name| format!("has coordinate {name} not below the modulus of BLS12-381's base field");
     let huge = u32::MAX.to_be_bytes();
     let left = |offset: usize| u64::from(u32::MAX) * 96 - (file.len() - offset - 4) as u64;
 
     let table: Vec<(Vec<u8>, String)> = vec![
-        (
-            [&file[..], b"?"].concat(),
-            format!("1 bytes follow the parameters' end at byte {}", file.len()),
-        ),
-        (
-            vec![],
-            "the parameters end inside alpha_g1, which begins at byte 0: 96 bytes are missing"
-                .into(),
-        ),
+        ([&file[..], b"?"].concat(), format!("1 bytes follow the parameters' end at byte {}", file.len())),
+        (vec![], "the parameters end inside alpha_g1, which begins at byte 0: 96 bytes are missing".into()),
         (
             file[..ic + 1].to_vec(),
             format!("the parameters end inside ic, which begins at byte {ic}: 3 bytes are missing"),
@@ -225,17 +175,11 @@ fn damaged_files_are_refused_with_their_place() {
         ),
         (
             with(&file, h + 4 + 96 * 2, &infinity1),
-            format!(
-                "point 2 of the parameters' h, at byte {}, is the point at infinity",
-                h + 196
-            ),
+            format!("point 2 of the parameters' h, at byte {}, is the point at infinity", h + 196),
         ),
         (
             with(&file, b_g2 + 4, &infinity2),
-            format!(
-                "point 0 of the parameters' b_g2, at byte {}, is the point at infinity",
-                b_g2 + 4
-            ),
+            format!("point 0 of the parameters' b_g2, at byte {}, is the point at infinity", b_g2 + 4),
         ),
         (
             with(&file, 576, &infinity1),
@@ -247,50 +191,25 @@ fn damaged_files_are_refused_with_their_place() {
         ),
         (
             with(&file, b_g1 + 4, &bytes_of(&other_curve.unwrap())),
-            format!(
-                "point 0 of the parameters' b_g1, at byte {}, {off_curve}",
-                b_g1 + 4
-            ),
+            format!("point 0 of the parameters' b_g1, at byte {}, {off_curve}", b_g1 + 4),
         ),
         (
             with(&file, b_g2 + 4, &bytes_of(&other_twist)),
-            format!(
-                "point 0 of the parameters' b_g2, at byte {}, {off_curve}",
-                b_g2 + 4
-            ),
+            format!("point 0 of the parameters' b_g2, at byte {}, {off_curve}", b_g2 + 4),
         ),
-        (
-            with(&file, l + 4, &modulus),
-            format!(
-                "point 0 of the parameters' l, at byte {}, {}",
-                l + 4,
-                reduced("x")
-            ),
-        ),
+        (with(&file, l + 4, &modulus), format!("point 0 of the parameters' l, at byte {}, {}", l + 4, reduced("x"))),
         (
             with(&file, l + 4 + 48, &modulus[..48]),
-            format!(
-                "point 0 of the parameters' l, at byte {}, {}",
-                l + 4,
-                reduced("y")
-            ),
+            format!("point 0 of the parameters' l, at byte {}, {}", l + 4, reduced("y")),
         ),
         (
             with(&file, b_g2 + 4 + 48, &modulus[..48]),
-            format!(
-                "point 0 of the parameters' b_g2, at byte {}, {}",
-                b_g2 + 4,
-                reduced("x.c0")
-            ),
+            format!("point 0 of the parameters' b_g2, at byte {}, {}", b_g2 + 4, reduced("x.c0")),
         ),
         (
             // Two wrong points: the first one in the file is named, whatever thread was first.
             with(&with(&file, h + 4 + 96 * 3, &modulus), h + 4 + 96, &modulus),
-            format!(
-                "point 1 of the parameters' h, at byte {}, {}",
-                h + 100,
-                reduced("x")
-            ),
+            format!("point 1 of the parameters' h, at byte {}, {}", h + 100, reduced("x")),
         ),
     ];
     for (bad, message) in table {
@@ -310,9 +229,7 @@ fn checks_go_as_far_as_asked() {
     let off_curve = bytes_of(&G1Affine::new_unchecked(Fq::ONE, Fq::ONE));
     let at_check = |bytes: &[u8], offset, check| {
         let bad = with(&file, offset, bytes);
-        Parameters::parse(&bad, Trailing::Refuse, check)
-            .map(drop)
-            .map_err(|error| error.to_string())
+        Parameters::parse(&bad, Trailing::Refuse, check).map(drop).map_err(|error| error.to_string())
     };
     let off_subgroup = |section: &str, offset: usize| {
         Err(format!(
@@ -323,20 +240,11 @@ fn checks_go_as_far_as_asked() {
     assert_eq!(at_check(&off_curve, h + 4, Check::Encoding), Ok(()));
     assert!(at_check(&off_curve, h + 4, Check::Curve).is_err());
     assert_eq!(at_check(&outside, h + 4, Check::Curve), Ok(()));
-    assert_eq!(
-        at_check(&outside, h + 4, Check::Subgroup),
-        off_subgroup("h", h + 4)
-    );
+    assert_eq!(at_check(&outside, h + 4, Check::Subgroup), off_subgroup("h", h + 4));
     // The verifying key's points are checked fully, whatever was asked.
     let ic = at(&file, "ic");
-    assert_eq!(
-        at_check(&outside, 0, Check::Encoding),
-        off_subgroup("alpha_g1", 0)
-    );
-    assert_eq!(
-        at_check(&outside, ic + 4, Check::Encoding),
-        off_subgroup("ic", ic + 4)
-    );
+    assert_eq!(at_check(&outside, 0, Check::Encoding), off_subgroup("alpha_g1", 0));
+    assert_eq!(at_check(&outside, ic + 4, Check::Encoding), off_subgroup("ic", ic + 4));
 }
 
 #[test]
@@ -358,8 +266,7 @@ fn bellman_keys_that_do_not_fit_the_circuit_are_refused() {
     let table: [(Damage, String); 14] = [
         (
             |params, _| params.vk.gamma_abc_g1.truncate(1),
-            "the key's ic query has 1 points, but 2 were expected (the circuit's inputs with ONE)"
-                .into(),
+            "the key's ic query has 1 points, but 2 were expected (the circuit's inputs with ONE)".into(),
         ),
         (
             |params, _| params.h.truncate(6),
@@ -373,10 +280,7 @@ fn bellman_keys_that_do_not_fit_the_circuit_are_refused() {
              (the domain of the circuit's rows, less one)"
                 .into(),
         ),
-        (
-            |params, _| params.l.truncate(5),
-            format!("the key's l query has 5 points, but 6 were expected {circuit}"),
-        ),
+        (|params, _| params.l.truncate(5), format!("the key's l query has 5 points, but 6 were expected {circuit}")),
         (
             |params, _| {
                 params.a.pop();
@@ -410,18 +314,12 @@ fn bellman_keys_that_do_not_fit_the_circuit_are_refused() {
             |_, shape| shape.b_inputs.clear(),
             "the key's ic query is empty, but the constant ONE always has a point there".into(),
         ),
-        (
-            |_, shape| shape.constraints = 1 << 31,
-            "the key's domain is 2^32, the largest possible is 2^31".into(),
-        ),
+        (|_, shape| shape.constraints = 1 << 31, "the key's domain is 2^32, the largest possible is 2^31".into()),
         (
             |_, shape| shape.constraints = usize::MAX - 2,
             "the key's domain is 2^64, the largest possible is 2^31".into(),
         ),
-        (
-            |params, _| params.a[3] = G1Affine::zero(),
-            "the key's a query holds the point at infinity at 3".into(),
-        ),
+        (|params, _| params.a[3] = G1Affine::zero(), "the key's a query holds the point at infinity at 3".into()),
         (
             |params, _| params.delta_g1 = G1Affine::zero(),
             "the key's delta_g1 is the point at infinity; such a key is forged or broken".into(),
@@ -439,9 +337,7 @@ fn bellman_keys_that_do_not_fit_the_circuit_are_refused() {
 fn arkworks_keys_that_contradict_themselves_are_refused() {
     let ark = SMALL.key();
     let because = "(the ic and l queries together count the variables)";
-    let forged = |element| {
-        format!("the key's {element} is the point at infinity; such a key is forged or broken")
-    };
+    let forged = |element| format!("the key's {element} is the point at infinity; such a key is forged or broken");
     let groups = "beta and delta in G1 are not those in G2: their points are of different keys";
     type Damage = fn(&mut ArkKey);
     let table: [(Damage, String); 17] = [
@@ -475,10 +371,7 @@ fn arkworks_keys_that_contradict_themselves_are_refused() {
             },
             format!("the key's a query has 7 points, but 8 were expected {because}"),
         ),
-        (
-            |key| key.b_g1_query.clear(),
-            format!("the key's b_g1 query has 0 points, but 8 were expected {because}"),
-        ),
+        (|key| key.b_g1_query.clear(), format!("the key's b_g1 query has 0 points, but 8 were expected {because}")),
         (
             |key| key.b_g2_query.push(G2Affine::generator()),
             format!("the key's b_g2 query has 9 points, but 8 were expected {because}"),
@@ -489,10 +382,7 @@ fn arkworks_keys_that_contradict_themselves_are_refused() {
             },
             "the key's h query has 6 points; one less than a power of two was expected".into(),
         ),
-        (
-            |key| key.h_query[4] = G1Affine::zero(),
-            "the key's h query holds the point at infinity at 4".into(),
-        ),
+        (|key| key.h_query[4] = G1Affine::zero(), "the key's h query holds the point at infinity at 4".into()),
         (
             |key| key.b_g2_query[0] = G2Affine::zero(),
             "the key's b_g1 and b_g2 queries disagree whether variable 0 is present: \

@@ -1,6 +1,6 @@
 //! Whole proofs on the CPU backend: equal to ark-groth16's, and none for a bad witness.
 
-mod common;
+mod circuits;
 
 use std::sync::Arc;
 
@@ -9,21 +9,15 @@ use ark_ec::AffineRepr;
 use ark_ff::{One, Zero};
 use ark_groth16::Groth16;
 use ark_relations::{
-    gr1cs::{
-        ConstraintSynthesizer, ConstraintSystemRef, SynthesisError,
-        predicate::PredicateConstraintSystem,
-    },
+    gr1cs::{ConstraintSynthesizer, ConstraintSystemRef, SynthesisError, predicate::PredicateConstraintSystem},
     lc,
 };
 use ark_serialize::CanonicalSerialize;
 use ark_std::rand::{SeedableRng, rngs::StdRng};
-use common::Chain;
+use circuits::Chain;
 use prooflane::{
     arkworks::record,
-    groth16::{
-        Assignment, Backend, CpuBackend, ProveError, Prover, ProvingKey, StageTime, Sums,
-        proof_from_bytes,
-    },
+    groth16::{Assignment, Backend, CpuBackend, ProveError, Prover, ProvingKey, StageTime, Sums, proof_from_bytes},
 };
 
 fn cpu(key: Arc<ProvingKey>) -> Box<dyn Backend> {
@@ -42,7 +36,7 @@ fn prove(prover: &Prover, assignment: &Assignment) -> Result<[u8; 192], ProveErr
 
 #[test]
 fn proofs_equal_arkworks() {
-    common::proofs_equal_arkworks(&cpu);
+    circuits::proofs_equal_arkworks(&cpu);
 }
 
 #[test]
@@ -60,9 +54,7 @@ fn random_blinding_verifies_and_differs() {
         assert!(!Groth16::<Bls12_381>::verify_proof(vk, proof, &inputs).unwrap());
     }
     let stages: Vec<_> = one.stages.iter().map(|stage| stage.stage).collect();
-    let all = [
-        "check", "quotient", "h", "l", "a", "b_g1", "b_g2", "assemble", "verify",
-    ];
+    let all = ["check", "quotient", "h", "l", "a", "b_g1", "b_g2", "assemble", "verify"];
     assert_eq!(stages, all);
 }
 
@@ -74,11 +66,7 @@ fn a_witness_that_does_not_satisfy_gives_no_proof() {
         (49, "constraint 49 of 50 does not hold: "),
     ] {
         let circuit = Chain::new(50, 3);
-        let assignment = record(Chain {
-            wrong: Some(wrong),
-            ..circuit
-        })
-        .unwrap();
+        let assignment = record(Chain { wrong: Some(wrong), ..circuit }).unwrap();
         let error = prove(&prover(circuit), &assignment).unwrap_err();
         assert!(matches!(error, ProveError::Assignment(_)));
         assert!(error.to_string().starts_with(message), "{error}");
@@ -92,40 +80,15 @@ fn wrong_lengths_and_rows_are_refused() {
     prove(&prover, &good).unwrap();
     type Damage = fn(&mut Assignment);
     let table: [(Damage, &str); 12] = [
+        (|bad| bad.inputs.truncate(3), "the assignment has 3 inputs (with ONE), the key is for 4"),
+        (|bad| bad.inputs.clear(), "the assignment has 0 inputs (with ONE), the key is for 4"),
+        (|bad| bad.aux.truncate(50), "the assignment has 50 private variables, the key is for 51"),
+        (|bad| bad.aux.push(Fr::one()), "the assignment has 52 private variables, the key is for 51"),
+        (|bad| bad.a.truncate(53), "the assignment has 53 rows in a, 54 in b and 54 in c; they must be equal"),
+        (|bad| bad.b.clear(), "the assignment has 54 rows in a, 0 in b and 54 in c; they must be equal"),
+        (|bad| bad.c.push(Fr::zero()), "the assignment has 54 rows in a, 54 in b and 55 in c; they must be equal"),
         (
-            |bad| bad.inputs.truncate(3),
-            "the assignment has 3 inputs (with ONE), the key is for 4",
-        ),
-        (
-            |bad| bad.inputs.clear(),
-            "the assignment has 0 inputs (with ONE), the key is for 4",
-        ),
-        (
-            |bad| bad.aux.truncate(50),
-            "the assignment has 50 private variables, the key is for 51",
-        ),
-        (
-            |bad| bad.aux.push(Fr::one()),
-            "the assignment has 52 private variables, the key is for 51",
-        ),
-        (
-            |bad| bad.a.truncate(53),
-            "the assignment has 53 rows in a, 54 in b and 54 in c; they must be equal",
-        ),
-        (
-            |bad| bad.b.clear(),
-            "the assignment has 54 rows in a, 0 in b and 54 in c; they must be equal",
-        ),
-        (
-            |bad| bad.c.push(Fr::zero()),
-            "the assignment has 54 rows in a, 54 in b and 55 in c; they must be equal",
-        ),
-        (
-            |bad| {
-                [&mut bad.a, &mut bad.b, &mut bad.c]
-                    .into_iter()
-                    .for_each(|rows| rows.truncate(3))
-            },
+            |bad| [&mut bad.a, &mut bad.b, &mut bad.c].into_iter().for_each(|rows| rows.truncate(3)),
             "the assignment has 3 rows, fewer than its 4 inputs, each of which has one",
         ),
         (
@@ -144,14 +107,8 @@ fn wrong_lengths_and_rows_are_refused() {
             },
             "the assignment's 32 rows need a domain of 32, the key's domain is 64",
         ),
-        (
-            |bad| bad.inputs[0] = Fr::from(2u64),
-            "the first input is 2, but it must be the constant 1",
-        ),
-        (
-            |bad| bad.inputs[2] += Fr::one(),
-            "row 52 belongs to input 2 and must be (input, 0, 0), but it is not",
-        ),
+        (|bad| bad.inputs[0] = Fr::from(2u64), "the first input is 2, but it must be the constant 1"),
+        (|bad| bad.inputs[2] += Fr::one(), "row 52 belongs to input 2 and must be (input, 0, 0), but it is not"),
     ];
     for (damage, message) in table {
         let mut bad = good.clone();
@@ -217,11 +174,7 @@ fn a_key_of_another_circuit_with_equal_counts_is_caught_by_the_pairing() {
     let mut other = circuit.key();
     other.l_query.swap(0, 1);
     let key = Arc::new(ProvingKey::try_from(&other).unwrap());
-    let error = prove(
-        &Prover::new(key.clone(), cpu(key)),
-        &record(circuit).unwrap(),
-    )
-    .unwrap_err();
+    let error = prove(&Prover::new(key.clone(), cpu(key)), &record(circuit).unwrap()).unwrap_err();
     assert!(matches!(error, ProveError::ProofRejected { .. }), "{error}");
 }
 
@@ -230,9 +183,7 @@ struct Broken(&'static str);
 impl ConstraintSynthesizer<Fr> for Broken {
     fn generate_constraints(self, cs: ConstraintSystemRef<Fr>) -> Result<(), SynthesisError> {
         match self.0 {
-            "missing" => cs
-                .new_witness_variable(|| Err(SynthesisError::AssignmentMissing))
-                .map(drop),
+            "missing" => cs.new_witness_variable(|| Err(SynthesisError::AssignmentMissing)).map(drop),
             _ => {
                 let squares = PredicateConstraintSystem::new_sr1cs_predicate()?;
                 cs.register_predicate("SR1CS", squares)?;
@@ -246,14 +197,8 @@ impl ConstraintSynthesizer<Fr> for Broken {
 #[test]
 fn circuits_that_groth16_cannot_prove_are_refused() {
     for (circuit, message) in [
-        (
-            "missing",
-            "the circuit's synthesis failed: assignment couldn't be computed",
-        ),
-        (
-            "squares",
-            "the circuit has 1 constraints of predicate \"SR1CS\"; Groth16 proves R1CS only",
-        ),
+        ("missing", "the circuit's synthesis failed: assignment couldn't be computed"),
+        ("squares", "the circuit has 1 constraints of predicate \"SR1CS\"; Groth16 proves R1CS only"),
     ] {
         assert_eq!(record(Broken(circuit)).unwrap_err().to_string(), message);
     }
@@ -276,49 +221,19 @@ fn bytes_that_are_no_proof_are_refused() {
         let point = G1Affine::get_point_from_x_unchecked(x.into(), false)?;
         (!point.is_in_correct_subgroup_assuming_on_curve()).then_some(point)
     });
-    outside
-        .unwrap()
-        .serialize_compressed(&mut off_subgroup)
-        .unwrap();
+    outside.unwrap().serialize_compressed(&mut off_subgroup).unwrap();
     let no_point = "has an x that is not reduced, or that no point of the curve has";
     for (bytes, message) in [
-        (
-            good[..191].to_vec(),
-            "a proof has 192 bytes, these are 191".into(),
-        ),
-        (
-            [&good[..], &[0]].concat(),
-            "a proof has 192 bytes, these are 193".into(),
-        ),
+        (good[..191].to_vec(), "a proof has 192 bytes, these are 191".into()),
+        ([&good[..], &[0]].concat(), "a proof has 192 bytes, these are 193".into()),
         (vec![], "a proof has 192 bytes, these are 0".into()),
-        (
-            with(0, &[good[0] & 0x7f]),
-            "the proof's A (byte 0) is not compressed: its first bit is not set".into(),
-        ),
-        (
-            with(0, &infinity[..48]),
-            "the proof's A (byte 0) is the point at infinity".into(),
-        ),
-        (
-            with(48, &infinity),
-            "the proof's B (byte 48) is the point at infinity".into(),
-        ),
-        (
-            with(144, &infinity[..48]),
-            "the proof's C (byte 144) is the point at infinity".into(),
-        ),
-        (
-            with(144, &[0x9f; 48]),
-            format!("the proof's C (byte 144) {no_point}"),
-        ),
-        (
-            with(48, &[0xbf; 96]),
-            format!("the proof's B (byte 48) {no_point}"),
-        ),
-        (
-            with(0, &off_subgroup),
-            "the proof's A (byte 0) is not in the group of prime order".into(),
-        ),
+        (with(0, &[good[0] & 0x7f]), "the proof's A (byte 0) is not compressed: its first bit is not set".into()),
+        (with(0, &infinity[..48]), "the proof's A (byte 0) is the point at infinity".into()),
+        (with(48, &infinity), "the proof's B (byte 48) is the point at infinity".into()),
+        (with(144, &infinity[..48]), "the proof's C (byte 144) is the point at infinity".into()),
+        (with(144, &[0x9f; 48]), format!("the proof's C (byte 144) {no_point}")),
+        (with(48, &[0xbf; 96]), format!("the proof's B (byte 48) {no_point}")),
+        (with(0, &off_subgroup), "the proof's A (byte 0) is not in the group of prime order".into()),
     ] {
         assert_eq!(proof_from_bytes(&bytes).unwrap_err().to_string(), message);
     }
@@ -329,15 +244,8 @@ fn bytes_that_are_no_proof_are_refused() {
 #[test]
 fn stage_times_serialise_in_milliseconds() {
     let time = std::time::Duration::from_micros(1500);
-    let stage = StageTime {
-        stage: "h",
-        host: time,
-        device: None,
-    };
-    let on_device = StageTime {
-        device: Some(time * 2),
-        ..stage.clone()
-    };
+    let stage = StageTime { stage: "h", host: time, device: None };
+    let on_device = StageTime { device: Some(time * 2), ..stage.clone() };
     for (stage, json) in [
         (stage, r#"{"stage":"h","host_ms":1.5,"device_ms":null}"#),
         (on_device, r#"{"stage":"h","host_ms":1.5,"device_ms":3.0}"#),

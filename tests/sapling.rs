@@ -1,6 +1,6 @@
 //! The main job's host half: real Sapling statements under the ceremony's keys, equal to bellman's.
 
-mod common;
+mod circuits;
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,7 @@ use ark_groth16::Groth16;
 use ark_serialize::CanonicalSerialize;
 use ark_std::rand::{SeedableRng, rngs::StdRng};
 use bls12_381::{Bls12, G1Projective, G2Projective, Scalar};
-use common::Load;
+use circuits::Load;
 use prooflane::{
     bellman::{record, scalar_from_ark, shape},
     formats::bellman::{Check, Parameters, Trailing},
@@ -31,10 +31,7 @@ fn equals_bellman(circuit: Circuit, load: Load) {
     assert_eq!(key.num_inputs(), counts.inputs);
     assert_eq!(key.num_aux(), counts.aux);
     assert_eq!(key.log2_domain(), counts.log2_domain);
-    assert_eq!(
-        [key.a().len(), key.b_g1().len(), key.b_g2().len()],
-        [counts.a, counts.b, counts.b]
-    );
+    assert_eq!([key.a().len(), key.b_g1().len(), key.b_g2().len()], [counts.a, counts.b, counts.b]);
     assert_eq!(FILES.file(circuit).len(), counts.file);
     // Computed by the wallet's functions against recorded from the circuit.
     assert_eq!(case.public_inputs, assignment.public_inputs());
@@ -45,9 +42,7 @@ fn equals_bellman(circuit: Circuit, load: Load) {
     let proved = prover.prove_with(assignment, r, s).unwrap();
     assert_eq!(proved.bytes(), case.reference_proof(r, s).unwrap());
 
-    let ark = |inputs: &[Fr]| {
-        Groth16::<Bls12_381>::verify_proof(prover.prepared_vk(), &proved.proof, inputs).unwrap()
-    };
+    let ark = |inputs: &[Fr]| Groth16::<Bls12_381>::verify_proof(prover.prepared_vk(), &proved.proof, inputs).unwrap();
     let bellman = |inputs: &[Fr]| case.bellman_verifies(&proved.bytes(), inputs).unwrap();
     assert!(ark(&case.public_inputs) && bellman(&case.public_inputs));
     for flipped in 0..case.public_inputs.len() {
@@ -98,11 +93,7 @@ fn points_are_those_that_bellman_reads() {
         point(&mut bytes);
         bytes
     };
-    let g1 = [
-        (&ours.h, &theirs.h),
-        (&ours.l, &theirs.l),
-        (&ours.a, &theirs.a),
-    ];
+    let g1 = [(&ours.h, &theirs.h), (&ours.l, &theirs.l), (&ours.a, &theirs.a)];
     for (ours, theirs) in g1.into_iter().chain([(&ours.b_g1, &theirs.b_g1)]) {
         assert_eq!(ours.len(), theirs.len());
         for (ours, theirs) in ours.iter().zip(theirs.iter()) {
@@ -119,15 +110,8 @@ fn points_are_those_that_bellman_reads() {
 
 #[test]
 fn a_ceremony_file_is_refused_where_bytes_may_not_follow() {
-    let error = Parameters::parse(
-        FILES.file(Circuit::Output),
-        Trailing::Refuse,
-        Check::Encoding,
-    );
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "52836 bytes follow the parameters' end at byte 3540024"
-    );
+    let error = Parameters::parse(FILES.file(Circuit::Output), Trailing::Refuse, Check::Encoding);
+    assert_eq!(error.unwrap_err().to_string(), "52836 bytes follow the parameters' end at byte 3540024");
 }
 
 #[test]
@@ -139,20 +123,13 @@ fn files_that_are_not_the_ceremonys_are_refused() {
         file[last] ^= 1;
         let error = check_hash(circuit, &file).unwrap_err().to_string();
         let start = format!("the {} parameters have BLAKE2b-512 ", circuit.name());
-        assert!(
-            error.starts_with(&start) && error.ends_with(circuit.blake2b()),
-            "{error}"
-        );
+        assert!(error.starts_with(&start) && error.ends_with(circuit.blake2b()), "{error}");
     }
 }
 
 #[test]
 fn a_key_of_the_other_circuit_is_refused() {
-    let output = Parameters::parse(
-        FILES.file(Circuit::Output),
-        Trailing::Allow,
-        Check::Encoding,
-    );
+    let output = Parameters::parse(FILES.file(Circuit::Output), Trailing::Allow, Check::Encoding);
     let shape = Circuit::Spend.shape().unwrap();
     let error = ProvingKey::from_bellman(output.unwrap(), &shape).unwrap_err();
     assert_eq!(
@@ -166,10 +143,7 @@ fn a_key_of_the_other_circuit_is_refused() {
 struct Square(Option<Scalar>);
 
 impl bellman::Circuit<Scalar> for Square {
-    fn synthesize<CS: bellman::ConstraintSystem<Scalar>>(
-        self,
-        cs: &mut CS,
-    ) -> Result<(), bellman::SynthesisError> {
+    fn synthesize<CS: bellman::ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), bellman::SynthesisError> {
         let value = || self.0.ok_or(bellman::SynthesisError::AssignmentMissing);
         let x = cs.alloc(|| "x", value)?;
         let y = cs.alloc_input(|| "y", || Ok(value()?.square()))?;
@@ -201,11 +175,7 @@ fn keys_of_bellmans_generator_load_and_prove() {
     let circuit = Square(Some(Scalar::from(9)));
     let (assignment, _) = record(circuit.clone()).unwrap();
     let prover = Prover::new(key.clone(), CPU(key));
-    for (r, s) in [
-        (Fr::zero(), Fr::zero()),
-        (Fr::one(), -Fr::one()),
-        (Fr::from(2u64), Fr::zero()),
-    ] {
+    for (r, s) in [(Fr::zero(), Fr::zero()), (Fr::one(), -Fr::one()), (Fr::from(2u64), Fr::zero())] {
         let ours = prover.prove_with(&assignment, r, s).unwrap();
         let (r, s) = (scalar_from_ark(&r), scalar_from_ark(&s));
         let theirs = bellman_groth16::create_proof(circuit.clone(), &params, r, s).unwrap();

@@ -97,9 +97,7 @@ impl fmt::Display for Section {
 #[non_exhaustive]
 pub enum ParamsError {
     /// The file ends inside a single point or a count.
-    #[error(
-        "the parameters end inside {section}, which begins at byte {offset}: {missing} bytes are missing"
-    )]
+    #[error("the parameters end inside {section}, which begins at byte {offset}: {missing} bytes are missing")]
     Truncated {
         /// Where.
         section: Section,
@@ -165,29 +163,10 @@ impl Parameters {
         let b_g2 = cursor.points(Section::BG2, check)?;
         let left = cursor.left();
         if left != 0 && trailing == Trailing::Refuse {
-            return Err(ParamsError::Trailing {
-                offset: cursor.offset,
-                trailing: left,
-            });
+            return Err(ParamsError::Trailing { offset: cursor.offset, trailing: left });
         }
-        let vk = VerifyingKey {
-            alpha_g1,
-            beta_g2,
-            gamma_g2,
-            delta_g2,
-            gamma_abc_g1,
-        };
-        Ok(Self {
-            vk,
-            beta_g1,
-            delta_g1,
-            h,
-            l,
-            a,
-            b_g1,
-            b_g2,
-            trailing: left,
-        })
+        let vk = VerifyingKey { alpha_g1, beta_g2, gamma_g2, delta_g2, gamma_abc_g1 };
+        Ok(Self { vk, beta_g1, delta_g1, h, l, a, b_g1, b_g2, trailing: left })
     }
 }
 
@@ -207,9 +186,7 @@ impl<'a> Cursor<'a> {
         let rest = self.bytes.get(self.offset..).unwrap_or_default();
         let missing = length.saturating_sub(rest.len() as u64);
         // Where nothing is missing, `length` is at most a slice's length and fits a usize.
-        let taken = usize::try_from(length)
-            .ok()
-            .and_then(|length| rest.get(..length));
+        let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
         let taken = taken.ok_or(missing)?;
         self.offset += taken.len();
         Ok(taken)
@@ -218,69 +195,36 @@ impl<'a> Cursor<'a> {
     /// One point of the verifying key.
     fn point<P: Uncompressed>(&mut self, section: Section) -> Result<P, ParamsError> {
         let offset = self.offset;
-        let bytes = self
-            .take(P::BYTES as u64)
-            .map_err(|missing| ParamsError::Truncated {
-                section,
-                offset,
-                missing,
-            })?;
-        P::read(bytes, Check::Subgroup).map_err(|reason| ParamsError::Point {
-            section,
-            index: 0,
-            offset,
-            reason,
-        })
+        let bytes =
+            self.take(P::BYTES as u64).map_err(|missing| ParamsError::Truncated { section, offset, missing })?;
+        P::read(bytes, Check::Subgroup).map_err(|reason| ParamsError::Point { section, index: 0, offset, reason })
     }
 
     /// One vector, its points read on all cores.
-    fn points<P: Uncompressed>(
-        &mut self,
-        section: Section,
-        check: Check,
-    ) -> Result<Vec<P>, ParamsError> {
+    fn points<P: Uncompressed>(&mut self, section: Section, check: Check) -> Result<Vec<P>, ParamsError> {
         let offset = self.offset;
-        let count = self.take(4).map_err(|missing| ParamsError::Truncated {
+        let count = self.take(4).map_err(|missing| ParamsError::Truncated { section, offset, missing })?;
+        // Folding avoids a conversion that could fail: `count` has four bytes.
+        let points = count.iter().fold(0u32, |count, byte| count << 8 | u32::from(*byte));
+        let offset = self.offset;
+        let point_bytes = P::BYTES;
+        let bytes = self.take(u64::from(points) * point_bytes as u64).map_err(|missing| ParamsError::Short {
             section,
+            points,
+            point_bytes,
             offset,
             missing,
         })?;
-        // Folding avoids a conversion that could fail: `count` has four bytes.
-        let points = count
-            .iter()
-            .fold(0u32, |count, byte| count << 8 | u32::from(*byte));
-        let offset = self.offset;
-        let point_bytes = P::BYTES;
-        let bytes = self
-            .take(u64::from(points) * point_bytes as u64)
-            .map_err(|missing| ParamsError::Short {
-                section,
-                points,
-                point_bytes,
-                offset,
-                missing,
-            })?;
-        let read = || {
-            bytes
-                .par_chunks_exact(point_bytes)
-                .map(|bytes| P::read(bytes, check))
-        };
+        let read = || bytes.par_chunks_exact(point_bytes).map(|bytes| P::read(bytes, check));
         // Which error a parallel collection meets first is chance; name the first in the file.
-        read()
-            .collect::<Result<Vec<P>, PointError>>()
-            .map_err(|any| {
-                let first = read().enumerate().find_first(|(_, point)| point.is_err());
-                let (index, reason) = match first {
-                    Some((index, Err(reason))) => (index, reason),
-                    _ => (0, any),
-                };
-                let offset = offset + index * point_bytes;
-                ParamsError::Point {
-                    section,
-                    index,
-                    offset,
-                    reason,
-                }
-            })
+        read().collect::<Result<Vec<P>, PointError>>().map_err(|any| {
+            let first = read().enumerate().find_first(|(_, point)| point.is_err());
+            let (index, reason) = match first {
+                Some((index, Err(reason))) => (index, reason),
+                _ => (0, any),
+            };
+            let offset = offset + index * point_bytes;
+            ParamsError::Point { section, index, offset, reason }
+        })
     }
 }

@@ -67,20 +67,15 @@ pub(super) trait Uncompressed: AffineRepr {
         const INFINITY: u8 = 0x40;
         const SORT: u8 = 0x20;
         let flags = bytes.first().copied().unwrap_or_default();
-        for (flag, error) in [
-            (COMPRESSED, PointError::Compressed),
-            (INFINITY, PointError::Infinity),
-            (SORT, PointError::Sort),
-        ] {
+        for (flag, error) in
+            [(COMPRESSED, PointError::Compressed), (INFINITY, PointError::Infinity), (SORT, PointError::Sort)]
+        {
             if flags & flag != 0 {
                 return Err(error);
             }
         }
         let mut coordinates = [Fq::default(); 4];
-        let parts = bytes
-            .chunks_exact(48)
-            .zip(Self::NAMES)
-            .zip(&mut coordinates);
+        let parts = bytes.chunks_exact(48).zip(Self::NAMES).zip(&mut coordinates);
         for ((bytes, name), coordinate) in parts {
             *coordinate = fq(bytes).ok_or(PointError::NotReduced(name))?;
         }
@@ -140,9 +135,7 @@ impl Uncompressed for Affine<g2::Config> {
 fn fq(bytes: &[u8]) -> Option<Fq> {
     let mut limbs = [0u64; 6];
     for (limb, word) in limbs.iter_mut().rev().zip(bytes.chunks_exact(8)) {
-        *limb = word
-            .iter()
-            .fold(0, |limb, byte| limb << 8 | u64::from(*byte));
+        *limb = word.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte));
     }
     Fq::from_bigint(BigInteger384::new(limbs))
 }

@@ -70,9 +70,7 @@ pub enum AssignmentError {
         domain: usize,
     },
     /// Fewer rows than inputs.
-    #[error(
-        "the assignment has {rows} rows, fewer than its {inputs} inputs, each of which has one"
-    )]
+    #[error("the assignment has {rows} rows, fewer than its {inputs} inputs, each of which has one")]
     NoInputRows {
         /// Rows.
         rows: usize,
@@ -131,11 +129,7 @@ impl Assignment {
     pub fn check(&self, key: &ProvingKey) -> Result<(), AssignmentError> {
         let expect = |vector, found, expected| match found == expected {
             true => Ok(()),
-            false => Err(AssignmentError::Variables {
-                vector,
-                found,
-                expected,
-            }),
+            false => Err(AssignmentError::Variables { vector, found, expected }),
         };
         expect("inputs (with ONE)", self.inputs.len(), key.num_inputs)?;
         expect("private variables", self.aux.len(), key.num_aux)?;
@@ -144,11 +138,7 @@ impl Assignment {
         // A key's domain is the *smallest* that holds its rows, so a smaller need is a mismatch too.
         let needed = rows.next_power_of_two();
         if needed != domain {
-            return Err(AssignmentError::Domain {
-                rows,
-                needed,
-                domain,
-            });
+            return Err(AssignmentError::Domain { rows, needed, domain });
         }
         Ok(())
     }
@@ -162,28 +152,17 @@ impl Assignment {
         match self.inputs.first() {
             Some(one) if one.is_one() => {}
             Some(other) => {
-                return Err(AssignmentError::One {
-                    found: other.to_string(),
-                });
+                return Err(AssignmentError::One { found: other.to_string() });
             }
             None => {
-                return Err(AssignmentError::One {
-                    found: "nothing".into(),
-                });
+                return Err(AssignmentError::One { found: "nothing".into() });
             }
         }
-        let first = a
-            .checked_sub(inputs)
-            .ok_or(AssignmentError::NoInputRows { rows: a, inputs })?;
+        let first = a.checked_sub(inputs).ok_or(AssignmentError::NoInputRows { rows: a, inputs })?;
         let rows = self.a.iter().zip(&self.b).zip(&self.c).skip(first);
-        let mut wrong = rows
-            .zip(&self.inputs)
-            .map(|(((a, b), c), input)| a != input || !b.is_zero() || !c.is_zero());
+        let mut wrong = rows.zip(&self.inputs).map(|(((a, b), c), input)| a != input || !b.is_zero() || !c.is_zero());
         match wrong.position(|wrong| wrong) {
-            Some(input) => Err(AssignmentError::InputRow {
-                row: first + input,
-                input,
-            }),
+            Some(input) => Err(AssignmentError::InputRow { row: first + input, input }),
             None => Ok(()),
         }
     }

@@ -41,20 +41,14 @@ impl Backend for CpuBackend {
         // The quotient would panic or be nonsense over another circuit's rows.
         assignment.check(&self.key)?;
         let (key, log) = (&*self.key, &mut Vec::with_capacity(6));
-        let Assignment {
-            a, b, inputs, aux, ..
-        } = assignment;
+        let Assignment { a, b, inputs, aux, .. } = assignment;
         let h = StageTime::host(log, "quotient", || quotient::odd_coset(&self.domain, a, b));
         let sums = Sums {
             h: StageTime::host(log, "h", || msm::<G1Projective>(&key.h, &h)),
             l: StageTime::host(log, "l", || indexed::<G1Projective>(&key.l, inputs, aux))?,
             a: StageTime::host(log, "a", || indexed::<G1Projective>(&key.a, inputs, aux))?,
-            b_g1: StageTime::host(log, "b_g1", || {
-                indexed::<G1Projective>(&key.b_g1, inputs, aux)
-            })?,
-            b_g2: StageTime::host(log, "b_g2", || {
-                indexed::<G2Projective>(&key.b_g2, inputs, aux)
-            })?,
+            b_g1: StageTime::host(log, "b_g1", || indexed::<G1Projective>(&key.b_g1, inputs, aux))?,
+            b_g2: StageTime::host(log, "b_g2", || indexed::<G2Projective>(&key.b_g2, inputs, aux))?,
         };
         Ok((sums, std::mem::take(log)))
     }
@@ -65,16 +59,12 @@ fn indexed<G: VariableBaseMSM<ScalarField = Fr>>(
     inputs: &[Fr],
     aux: &[Fr],
 ) -> Result<G, ProveError> {
-    let scalars = ProvingKey::scalars(query, inputs, aux).ok_or_else(|| {
-        ProveError::Backend("a query names a variable beyond the assignment".into())
-    })?;
+    let scalars = ProvingKey::scalars(query, inputs, aux)
+        .ok_or_else(|| ProveError::Backend("a query names a variable beyond the assignment".into()))?;
     Ok(msm(&query.bases, &scalars))
 }
 
 fn msm<G: VariableBaseMSM<ScalarField = Fr>>(bases: &[G::MulBase], scalars: &[Fr]) -> G {
-    let scalars: Vec<_> = scalars
-        .par_iter()
-        .map(|scalar| scalar.into_bigint())
-        .collect();
+    let scalars: Vec<_> = scalars.par_iter().map(|scalar| scalar.into_bigint()).collect();
     G::msm_bigint(bases, &scalars)
 }

@@ -130,9 +130,7 @@ pub enum KeyError {
         found: usize,
     },
     /// The circuit's own vectors disagree.
-    #[error(
-        "the shape gives a_aux {a_aux} entries and b_aux {b_aux}; both count the private variables"
-    )]
+    #[error("the shape gives a_aux {a_aux} entries and b_aux {b_aux}; both count the private variables")]
     Shape {
         /// Entries of `a_aux`.
         a_aux: usize,

@@ -22,42 +22,21 @@ impl ProvingKey {
     pub fn from_bellman(params: Parameters, shape: &Shape) -> Result<Self, KeyError> {
         let (inputs, aux) = (shape.inputs(), shape.aux());
         if shape.b_aux.len() != aux {
-            return Err(KeyError::Shape {
-                a_aux: aux,
-                b_aux: shape.b_aux.len(),
-            });
+            return Err(KeyError::Shape { a_aux: aux, b_aux: shape.b_aux.len() });
         }
         let variables = variables(inputs, aux)?;
         let log2 = log2_of_rows(shape.rows())?;
         let expect = |query, found, expected, because| match found == expected {
             true => Ok(()),
-            false => Err(KeyError::Length {
-                query,
-                found,
-                expected,
-                because,
-            }),
+            false => Err(KeyError::Length { query, found, expected, because }),
         };
-        expect(
-            "ic",
-            params.vk.gamma_abc_g1.len(),
-            inputs,
-            "the circuit's inputs with ONE",
-        )?;
-        expect(
-            "h",
-            params.h.len(),
-            (1 << log2) - 1,
-            "the domain of the circuit's rows, less one",
-        )?;
+        expect("ic", params.vk.gamma_abc_g1.len(), inputs, "the circuit's inputs with ONE")?;
+        expect("h", params.h.len(), (1 << log2) - 1, "the domain of the circuit's rows, less one")?;
         expect("l", params.l.len(), aux, "the circuit's private variables")?;
 
         let present = |flags: &[bool], first: usize| -> Vec<u32> {
             let places = (first as u32..).zip(flags);
-            places
-                .filter(|(_, present)| **present)
-                .map(|(place, _)| place)
-                .collect()
+            places.filter(|(_, present)| **present).map(|(place, _)| place).collect()
         };
         let mut a_index: Vec<u32> = (0..inputs as u32).collect();
         a_index.extend(present(&shape.a_aux, inputs));
@@ -108,9 +87,7 @@ impl ProvingKey {
             let common = one.clone().zip(two.clone()).position(|(x, y)| x != y);
             let at = common.unwrap_or(self.b_g1.len().min(self.b_g2.len()));
             let index = one.skip(at).take(1).chain(two.skip(at).take(1)).min();
-            return Err(KeyError::BMismatch {
-                index: index.copied().unwrap_or(0),
-            });
+            return Err(KeyError::BMismatch { index: index.copied().unwrap_or(0) });
         }
         // e(delta_1, beta_2) = e(beta_1, delta_2) holds whatever generators the setup took, so it
         // also fits arkworks, which takes random ones.
@@ -135,26 +112,16 @@ impl TryFrom<&ark_groth16::ProvingKey<Bls12_381>> for ProvingKey {
         }
         let aux = key.l_query.len();
         let expected = variables(inputs, aux)? as usize;
-        for (query, found) in [
-            ("a", key.a_query.len()),
-            ("b_g1", key.b_g1_query.len()),
-            ("b_g2", key.b_g2_query.len()),
-        ] {
+        for (query, found) in [("a", key.a_query.len()), ("b_g1", key.b_g1_query.len()), ("b_g2", key.b_g2_query.len())]
+        {
             if found != expected {
                 let because = "the ic and l queries together count the variables";
-                return Err(KeyError::Length {
-                    query,
-                    found,
-                    expected,
-                    because,
-                });
+                return Err(KeyError::Length { query, found, expected, because });
             }
         }
         let domain = key.h_query.len() + 1;
         if !domain.is_power_of_two() {
-            return Err(KeyError::Domain {
-                found: key.h_query.len(),
-            });
+            return Err(KeyError::Domain { found: key.h_query.len() });
         }
         Self {
             vk: key.vk.clone(),
@@ -184,9 +151,7 @@ fn variables(inputs: usize, aux: usize) -> Result<u32, KeyError> {
 
 /// The smallest domain that holds `rows`, as a power of two.
 fn log2_of_rows(rows: usize) -> Result<u32, KeyError> {
-    let log2 = rows
-        .checked_next_power_of_two()
-        .map_or(usize::BITS, usize::trailing_zeros);
+    let log2 = rows.checked_next_power_of_two().map_or(usize::BITS, usize::trailing_zeros);
     match log2 <= MAX_LOG2_DOMAIN {
         true => Ok(log2),
         false => Err(KeyError::DomainTooLarge { log2 }),
@@ -194,11 +159,7 @@ fn log2_of_rows(rows: usize) -> Result<u32, KeyError> {
 }
 
 /// A query of a format that leaves absent variables out, hence has no infinity.
-fn full<P: AffineRepr>(
-    query: &'static str,
-    bases: Vec<P>,
-    index: Vec<u32>,
-) -> Result<Query<P>, KeyError> {
+fn full<P: AffineRepr>(query: &'static str, bases: Vec<P>, index: Vec<u32>) -> Result<Query<P>, KeyError> {
     match bases.par_iter().position_first(|point| point.is_zero()) {
         Some(index) => Err(KeyError::Infinity { query, index }),
         None => Ok(Query { bases, index }),

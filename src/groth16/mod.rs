@@ -91,11 +91,7 @@ impl StageTime {
     pub fn host<T>(log: &mut Vec<StageTime>, stage: &'static str, work: impl FnOnce() -> T) -> T {
         let begin = std::time::Instant::now();
         let result = work();
-        log.push(StageTime {
-            stage,
-            host: begin.elapsed(),
-            device: None,
-        });
+        log.push(StageTime { stage, host: begin.elapsed(), device: None });
         result
     }
 }
@@ -108,9 +104,6 @@ fn as_ms<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Erro
     serializer.serialize_f64(ms(time))
 }
 
-fn as_optional_ms<S: Serializer>(
-    time: &Option<Duration>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn as_optional_ms<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     time.as_ref().map(ms).serialize(serializer)
 }

@@ -55,18 +55,10 @@ pub fn proof_to_bytes(proof: &Proof<Bls12_381>) -> [u8; PROOF_BYTES] {
 
 /// The proof of 192 bytes, every point checked to lie in its group.
 pub fn proof_from_bytes(bytes: &[u8]) -> Result<Proof<Bls12_381>, ProofBytesError> {
-    let bytes: &[u8; PROOF_BYTES] = bytes
-        .try_into()
-        .map_err(|_| ProofBytesError::Length { found: bytes.len() })?;
+    let bytes: &[u8; PROOF_BYTES] = bytes.try_into().map_err(|_| ProofBytesError::Length { found: bytes.len() })?;
     let (a, rest) = bytes.split_at(G1_BYTES);
     let (b, c) = rest.split_at(G2_BYTES);
-    let point = |element, offset| {
-        move |reason| ProofBytesError::Point {
-            element,
-            offset,
-            reason,
-        }
-    };
+    let point = |element, offset| move |reason| ProofBytesError::Point { element, offset, reason };
     Ok(Proof {
         a: read::<G1Affine>(a).map_err(point('A', 0))?,
         b: read::<G2Affine>(b).map_err(point('B', G1_BYTES))?,

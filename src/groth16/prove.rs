@@ -78,12 +78,7 @@ impl Prover {
     /// A prover that verifies; `backend` must have been loaded with the same `key`.
     pub fn new(key: Arc<ProvingKey>, backend: Box<dyn Backend>) -> Self {
         let vk = prepare_verifying_key(&key.vk);
-        Self {
-            key,
-            backend,
-            vk,
-            verify: true,
-        }
+        Self { key, backend, vk, verify: true }
     }
 
     /// Whether to verify every proof before it is returned. Off, a wrong proof can get out.
@@ -108,11 +103,7 @@ impl Prover {
     }
 
     /// A zero-knowledge proof, blinded out of `rng`.
-    pub fn prove<R: RngCore + CryptoRng>(
-        &self,
-        assignment: &Assignment,
-        rng: &mut R,
-    ) -> Result<Proved, ProveError> {
+    pub fn prove<R: RngCore + CryptoRng>(&self, assignment: &Assignment, rng: &mut R) -> Result<Proved, ProveError> {
         let (r, s) = (Fr::rand(rng), Fr::rand(rng));
         self.prove_with(assignment, r, s)
     }
@@ -138,10 +129,7 @@ impl Prover {
                 return Err(ProveError::ProofRejected { backend });
             }
         }
-        Ok(Proved {
-            proof,
-            stages: std::mem::take(log),
-        })
+        Ok(Proved { proof, stages: std::mem::take(log) })
     }
 }
 
@@ -162,9 +150,5 @@ fn assemble(key: &ProvingKey, sums: &Sums, r: Fr, s: Fr) -> Proof<Bls12_381> {
     let b_g1 = sums.b_g1 + key.beta_g1 + delta * s;
     // C = L + H + s A + r B - r s delta
     let c = sums.l + sums.h + a * s + b_g1 * r - delta * (r * s);
-    Proof {
-        a: a.into_affine(),
-        b: b.into_affine(),
-        c: c.into_affine(),
-    }
+    Proof { a: a.into_affine(), b: b.into_affine(), c: c.into_affine() }
 }

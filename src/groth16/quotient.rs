@@ -65,10 +65,7 @@ impl Domain {
         if log2 > MAX_LOG2_DOMAIN {
             return Err(DomainError::TooLarge { log2 });
         }
-        let wrong = || DomainError::Root {
-            root: Box::new(root),
-            log2,
-        };
+        let wrong = || DomainError::Root { root: Box::new(root), log2 };
         let size = 1u64 << log2;
         // root^n = -1 says that the order divides 2n and not n.
         if root.pow([size]) != -Fr::one() {
@@ -86,10 +83,7 @@ impl Domain {
             offset_inv: Fr::one(),
             offset_pow_size: Fr::one(),
         };
-        Ok(Self {
-            roots,
-            odd: roots.get_coset(root).ok_or_else(wrong)?,
-        })
+        Ok(Self { roots, odd: roots.get_coset(root).ok_or_else(wrong)? })
     }
 
     /// How many roots there are.
@@ -115,9 +109,7 @@ pub fn textbook(domain: &Domain, a: &[Fr], b: &[Fr], c: &[Fr]) -> Vec<Fr> {
         values
     };
     let (mut h, b, c) = (over_coset(a), over_coset(b), over_coset(c));
-    let divisor = (coset.offset_pow_size - Fr::one())
-        .inverse()
-        .unwrap_or_default();
+    let divisor = (coset.offset_pow_size - Fr::one()).inverse().unwrap_or_default();
     let rows = h.par_iter_mut().zip(&b).zip(&c);
     rows.for_each(|((a, b), c)| *a = (*a * b - c) * divisor);
     coset.ifft_in_place(&mut h);
@@ -139,9 +131,7 @@ pub fn odd_coset(domain: &Domain, a: &[Fr], b: &[Fr]) -> Vec<Fr> {
     drop(b);
     odd.ifft_in_place(&mut a);
     let half = Fr::from(2u64).inverse().unwrap_or_default();
-    h.par_iter_mut()
-        .zip(&a)
-        .for_each(|(c, p)| *c = (*c - p) * half);
+    h.par_iter_mut().zip(&a).for_each(|(c, p)| *c = (*c - p) * half);
     // deg h <= n - 2, so the top coefficient is zero.
     h.truncate(domain.size() - 1);
     h
@@ -207,32 +197,17 @@ mod tests {
         for log2 in [0, 1, 5, 31] {
             let domain = Domain::new(log2).unwrap();
             assert_eq!(domain.shift(), root(7, log2));
-            assert_eq!(
-                domain.roots,
-                Radix2EvaluationDomain::new(1 << log2).unwrap()
-            );
+            assert_eq!(domain.roots, Radix2EvaluationDomain::new(1 << log2).unwrap());
         }
     }
 
     #[test]
     fn refuses_what_is_no_domain() {
         for (domain, message) in [
-            (
-                Domain::new(32),
-                "a domain of 2^32 has no odd coset, the largest that has is 2^31",
-            ),
-            (
-                Domain::new(u32::MAX),
-                "a domain of 2^4294967295 has no odd coset, the largest that has is 2^31",
-            ),
-            (
-                Domain::with_root(3, Fr::one()),
-                "1 is not a root of unity of order 2^4, twice the domain's size",
-            ),
-            (
-                Domain::with_root(3, Fr::zero()),
-                "0 is not a root of unity of order 2^4, twice the domain's size",
-            ),
+            (Domain::new(32), "a domain of 2^32 has no odd coset, the largest that has is 2^31"),
+            (Domain::new(u32::MAX), "a domain of 2^4294967295 has no odd coset, the largest that has is 2^31"),
+            (Domain::with_root(3, Fr::one()), "1 is not a root of unity of order 2^4, twice the domain's size"),
+            (Domain::with_root(3, Fr::zero()), "0 is not a root of unity of order 2^4, twice the domain's size"),
         ] {
             assert_eq!(domain.unwrap_err().to_string(), message);
         }

@@ -201,10 +201,7 @@ pub fn parameters() -> Result<ParameterFiles, SaplingError> {
     let (spend, output) = wagyu_zcash_parameters::load_sapling_parameters();
     check_hash(Circuit::Spend, &spend)?;
     check_hash(Circuit::Output, &output)?;
-    Ok(ParameterFiles {
-        spend: spend.into(),
-        output: output.into(),
-    })
+    Ok(ParameterFiles { spend: spend.into(), output: output.into() })
 }
 
 /// Whether `bytes` are the ceremony's file for `circuit`.
@@ -213,11 +210,7 @@ pub fn check_hash(circuit: Circuit, bytes: &[u8]) -> Result<(), SaplingError> {
     let (circuit, expected) = (circuit.name(), circuit.blake2b());
     match found == expected {
         true => Ok(()),
-        false => Err(SaplingError::Hash {
-            circuit,
-            found,
-            expected,
-        }),
+        false => Err(SaplingError::Hash { circuit, found, expected }),
     }
 }
 
@@ -266,14 +259,7 @@ impl Case {
         };
         let public_inputs = public_inputs.iter().map(scalar_to_ark).collect();
         let file = files.file(circuit).clone();
-        Ok(Self {
-            circuit,
-            key,
-            assignment,
-            public_inputs,
-            witness,
-            file,
-        })
+        Ok(Self { circuit, key, assignment, public_inputs, witness, file })
     }
 
     /// The circuit's name.
@@ -290,29 +276,17 @@ impl Case {
             Witness::Output(circuit) => bg::create_proof((**circuit).clone(), &params, r, s),
         }?;
         let mut bytes = [0; PROOF_BYTES];
-        proof
-            .write(&mut bytes[..])
-            .map_err(|source| SaplingError::BellmanIo {
-                what: "the proof",
-                source,
-            })?;
+        proof.write(&mut bytes[..]).map_err(|source| SaplingError::BellmanIo { what: "the proof", source })?;
         Ok(bytes)
     }
 
     /// Whether bellman's verifier takes `proof` for the statement `public_inputs` (without ONE).
     ///
     /// Bytes that bellman cannot read as a proof are an error, not `false`.
-    pub fn bellman_verifies(
-        &self,
-        proof: &[u8; PROOF_BYTES],
-        public_inputs: &[Fr],
-    ) -> Result<bool, SaplingError> {
+    pub fn bellman_verifies(&self, proof: &[u8; PROOF_BYTES], public_inputs: &[Fr]) -> Result<bool, SaplingError> {
         let vk = bg::VerifyingKey::<Bls12>::read(&self.file[..]).map_err(of_file)?;
-        let proof =
-            bg::Proof::<Bls12>::read(&proof[..]).map_err(|source| SaplingError::BellmanIo {
-                what: "the proof",
-                source,
-            })?;
+        let proof = bg::Proof::<Bls12>::read(&proof[..])
+            .map_err(|source| SaplingError::BellmanIo { what: "the proof", source })?;
         let inputs: Vec<Scalar> = public_inputs.iter().map(scalar_from_ark).collect();
         Ok(bg::verify_proof(&bg::prepare_verifying_key(&vk), &proof, &inputs).is_ok())
     }
@@ -325,8 +299,5 @@ impl Case {
 }
 
 fn of_file(source: std::io::Error) -> SaplingError {
-    SaplingError::BellmanIo {
-        what: "the parameters",
-        source,
-    }
+    SaplingError::BellmanIo { what: "the parameters", source }
 }

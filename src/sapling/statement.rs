@@ -44,8 +44,7 @@ impl Notes {
             .find_map(|attempt| {
                 let mut diversifier = [attempt; 11];
                 diversifier[1..].copy_from_slice(&draw(seed, "diversifier")[..10]);
-                key.to_viewing_key()
-                    .to_payment_address(Diversifier(diversifier))
+                key.to_viewing_key().to_payment_address(Diversifier(diversifier))
             })
             .ok_or_else(invalid("diversifier"))?;
         let [v0, v1, v2, v3, ..] = draw(seed, "value");
@@ -54,9 +53,7 @@ impl Notes {
         let randomness = jubjub::Fr::from_bytes_wide(&draw(seed, "value commitment randomness"));
         let trapdoor = Option::from(ValueCommitTrapdoor::from_bytes(randomness.to_bytes()))
             .ok_or_else(invalid("value commitment"))?;
-        let commitment = ValueCommitment::derive(value, trapdoor)
-            .as_inner()
-            .to_affine();
+        let commitment = ValueCommitment::derive(value, trapdoor).as_inner().to_affine();
         Ok(Self {
             seed,
             note: Note::from_parts(address, value, Rseed::BeforeZip212(rcm)),
@@ -68,10 +65,7 @@ impl Notes {
     }
 
     fn invalid(&self, what: &'static str) -> SaplingError {
-        SaplingError::Seed {
-            seed: self.seed,
-            what,
-        }
+        SaplingError::Seed { seed: self.seed, what }
     }
 
     fn scalar(&self, bytes: [u8; 32], what: &'static str) -> Result<Scalar, SaplingError> {
@@ -82,10 +76,7 @@ impl Notes {
 /// 64 bytes out of a seed, different for each label.
 fn draw(seed: u64, label: &str) -> [u8; 64] {
     let mut bytes = [0; 64];
-    let hash = blake2b_simd::State::new()
-        .update(&seed.to_le_bytes())
-        .update(label.as_bytes())
-        .finalize();
+    let hash = blake2b_simd::State::new().update(&seed.to_le_bytes()).update(label.as_bytes()).finalize();
     bytes.copy_from_slice(hash.as_bytes());
     bytes
 }
@@ -94,11 +85,7 @@ fn draw(seed: u64, label: &str) -> [u8; 64] {
 pub(super) fn output(seed: u64) -> Result<(Witness, Vec<Scalar>), SaplingError> {
     let notes = Notes::new(seed)?;
     let esk = jubjub::Fr::from_bytes_wide(&draw(seed, "ephemeral secret key"));
-    let base = notes
-        .address
-        .diversifier()
-        .g_d()
-        .ok_or_else(|| notes.invalid("diversifier"))?;
+    let base = notes.address.diversifier().g_d().ok_or_else(|| notes.invalid("diversifier"))?;
     let epk = jubjub::ExtendedPoint::from(base * esk).to_affine();
     let commitment = notes.scalar(notes.note.cmu().to_bytes(), "note commitment")?;
     let [cv_u, cv_v] = notes.commitment;

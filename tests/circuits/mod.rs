@@ -40,12 +40,7 @@ pub struct Chain {
 
 impl Chain {
     pub fn new(constraints: usize, publics: usize) -> Self {
-        Self {
-            constraints,
-            publics,
-            idle: false,
-            wrong: None,
-        }
+        Self { constraints, publics, idle: false, wrong: None }
     }
 
     pub fn key(self) -> ark_groth16::ProvingKey<Bls12_381> {
@@ -69,11 +64,7 @@ impl ConstraintSynthesizer<Fr> for Chain {
         let mut links = vec![(cs.new_witness_variable(|| Ok(first))?, first)];
         let one = (Fr::one(), Variable::One);
         for row in 0..self.constraints {
-            let off = if self.wrong == Some(row) {
-                Fr::one()
-            } else {
-                Fr::zero()
-            };
+            let off = if self.wrong == Some(row) { Fr::one() } else { Fr::zero() };
             if row % 3 == 2 {
                 // bit * (bit - 1) = 0
                 let value = Fr::from(rng.r#gen::<bool>()) + off + off;
@@ -121,24 +112,12 @@ pub fn cases() -> Vec<Case> {
             blindings.extend([[zero, zero], [zero, random()], [random(), zero]]);
             blindings.push([minus_one, minus_one]);
         }
-        cases.push(Case {
-            circuit: Chain::new(filled, publics),
-            blindings,
-        });
-        let fewer = Chain {
-            idle: true,
-            ..Chain::new(filled - 1, publics)
-        };
-        cases.push(Case {
-            circuit: fewer,
-            blindings: vec![[random(), random()]],
-        });
+        cases.push(Case { circuit: Chain::new(filled, publics), blindings });
+        let fewer = Chain { idle: true, ..Chain::new(filled - 1, publics) };
+        cases.push(Case { circuit: fewer, blindings: vec![[random(), random()]] });
         if log2 < 12 {
             let more = Chain::new(filled + 1, publics);
-            cases.push(Case {
-                circuit: more,
-                blindings: vec![[random(), random()]],
-            });
+            cases.push(Case { circuit: more, blindings: vec![[random(), random()]] });
         }
     }
     cases
@@ -154,14 +133,9 @@ pub fn proofs_equal_arkworks(load: Load) {
         assert_eq!(assignment.constraints(), circuit.constraints);
         for [r, s] in blindings {
             let proved = prover.prove_with(&assignment, r, s).unwrap();
-            let expected =
-                Groth16::<Bls12_381>::create_proof_with_reduction(circuit, &ark, r, s).unwrap();
+            let expected = Groth16::<Bls12_381>::create_proof_with_reduction(circuit, &ark, r, s).unwrap();
             let bytes = proved.bytes();
-            assert_eq!(
-                bytes,
-                proof_to_bytes(&expected),
-                "{circuit:?}, r = {r}, s = {s}"
-            );
+            assert_eq!(bytes, proof_to_bytes(&expected), "{circuit:?}, r = {r}, s = {s}");
             assert_eq!(proof_from_bytes(&bytes).unwrap(), expected);
         }
     }
@@ -201,10 +175,7 @@ pub fn bellman_file(ark: &ark_groth16::ProvingKey<Bls12_381>) -> Vec<u8> {
 }
 
 fn write_vector<P: AffineRepr>(file: &mut Vec<u8>, points: &[P], compact: bool) {
-    let points: Vec<&P> = points
-        .iter()
-        .filter(|point| !compact || !point.is_zero())
-        .collect();
+    let points: Vec<&P> = points.iter().filter(|point| !compact || !point.is_zero()).collect();
     file.extend((points.len() as u32).to_be_bytes());
     for point in points {
         point.serialize_uncompressed(&mut *file).unwrap();
