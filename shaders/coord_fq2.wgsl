@@ -11,16 +11,44 @@ fn coord_add(a: Coord, b: Coord) -> Coord { return Fq2(fq_add(a.c0, b.c0), fq_ad
 fn coord_sub(a: Coord, b: Coord) -> Coord { return Fq2(fq_sub(a.c0, b.c0), fq_sub(a.c1, b.c1)); }
 fn coord_is_zero(a: Coord) -> bool { return fq_is_zero(a.c0) && fq_is_zero(a.c1); }
 
-// Karatsuba, 3M: a0 b0 - a1 b1 + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) u.
+// Karatsuba, 3M: a0 b0 - a1 b1 + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) u. The three products share one call: inlined
+// thrice in every formula they make compilers slow and overflow instruction caches.
 fn coord_mul(a: Coord, b: Coord) -> Coord {
-    let low = fq_mul(a.c0, b.c0);
-    let high = fq_mul(a.c1, b.c1);
-    let cross = fq_mul(fq_add_lazy(a.c0, a.c1), fq_add_lazy(b.c0, b.c1));
-    return Fq2(fq_sub(low, high), fq_sub(fq_sub(cross, low), high));
+    var low = fq_zero();
+    var high = fq_zero();
+    var x = a.c0;
+    var y = b.c0;
+    for (var k = 0u; k < 3u; k++) {
+        let product = fq_mul(x, y);
+        if (k == 0u) {
+            low = product;
+            x = a.c1;
+            y = b.c1;
+        } else if (k == 1u) {
+            high = product;
+            x = fq_add_lazy(a.c0, a.c1);
+            y = fq_add_lazy(b.c0, b.c1);
+        } else {
+            x = product;
+        }
+    }
+    return Fq2(fq_sub(low, high), fq_sub(fq_sub(x, low), high));
 }
 
 // 2M: (a0 + a1)(a0 - a1) + 2 a0 a1 u.
 fn coord_sqr(a: Coord) -> Coord {
-    let real = fq_mul(fq_add_lazy(a.c0, a.c1), fq_sub(a.c0, a.c1));
-    return Fq2(real, fq_mul(fq_add_lazy(a.c0, a.c0), a.c1));
+    var x = fq_add_lazy(a.c0, a.c1);
+    var y = fq_sub(a.c0, a.c1);
+    var real = fq_zero();
+    for (var k = 0u; k < 2u; k++) {
+        let product = fq_mul(x, y);
+        if (k == 0u) {
+            real = product;
+            x = fq_add_lazy(a.c0, a.c0);
+            y = a.c1;
+        } else {
+            x = product;
+        }
+    }
+    return Fq2(real, x);
 }

@@ -7,11 +7,11 @@ use ark_bls12_381::{Fq, Fq2, Fr, G1Projective, G2Projective};
 use ark_ec::{AffineRepr, CurveGroup};
 use ark_ff::{BigInteger, Field, One, PrimeField, UniformRand, Zero};
 use ark_std::rand::Rng;
-use common::{formats, kernels, run_probe};
+use common::{formats, kernels, run_probe, variants};
 use prooflane::{
     encoding::{Format, Limbs},
     kernel::{
-        Group, Kernel,
+        Group, Kernel, Kernels,
         table::{PROBE_CURVE, PROBE_FQ, PROBE_FQ2, PROBE_FR},
         twins::ProbeParams,
     },
@@ -60,10 +60,16 @@ fn bytes_of<const N: usize>(all: &[ark_ff::BigInt<N>]) -> Vec<u8> {
     all.iter().flat_map(|x| x.to_bytes_le()).collect()
 }
 
-fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(kernel: &'static Kernel, limbs: Limbs, format: Format) {
+fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(
+    kernels: &Kernels,
+    kernel: &'static Kernel,
+    limbs: Limbs,
+) {
+    let format = kernels.format();
     let values = integers::<F, N>(limbs);
     let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))).collect();
-    let [a, b] = [0, 1].map(|side| bytes_of(&pairs.iter().map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>()));
+    let [a, b] =
+        [0, 1].map(|side| bytes_of(&pairs.iter().map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>()));
     let mut twice = F::MODULUS;
     twice.mul2();
     let unradix = F::from(2u64).pow([limbs.radix_bits() as u64]).inverse().expect("2 is a unit");
@@ -81,7 +87,7 @@ fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(kernel: &'st
         ("sqr of a lazy sum", |x, y, u| (x + y) * (x + y) * u),
     ];
     for (op, (name, law)) in laws.into_iter().enumerate() {
-        let out = run_probe(&kernels(format), kernel, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());
+        let out = run_probe(kernels, kernel, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());
         for ((x, y), out) in pairs.iter().zip(out.chunks_exact(8 * N)) {
             let mut words = [0u64; N];
             for (word, bytes) in words.iter_mut().zip(out.chunks_exact(8)) {
@@ -98,15 +104,15 @@ fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(kernel: &'st
 
 #[test]
 fn scalar_field() {
-    for format in formats() {
-        field::<Fr, 4>(&PROBE_FR, format.fr(), format);
+    for kernels in variants() {
+        field::<Fr, 4>(&kernels, &PROBE_FR, kernels.format().fr());
     }
 }
 
 #[test]
 fn base_field() {
-    for format in formats() {
-        field::<Fq, 6>(&PROBE_FQ, format.fq(), format);
+    for kernels in variants() {
+        field::<Fq, 6>(&kernels, &PROBE_FQ, kernels.format().fq());
     }
 }
 
@@ -117,9 +123,8 @@ fn extension_field() {
         // Both halves of both operands at their limits.
         let values: Vec<[_; 2]> = some.iter().flat_map(|x| some.iter().step_by(5).map(move |y| [*x, *y])).collect();
         let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().step_by(7).map(move |b| (*a, *b))).collect();
-        let [a, b] = [0, 1].map(|side| {
-            bytes_of(&pairs.iter().flat_map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>())
-        });
+        let [a, b] = [0, 1]
+            .map(|side| bytes_of(&pairs.iter().flat_map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>()));
         let fq = |x: &ark_ff::BigInt<6>| Fq::from_le_bytes_mod_order(&x.to_bytes_le());
         let fq2 = |x: &[ark_ff::BigInt<6>; 2]| Fq2::new(fq(&x[0]), fq(&x[1]));
         let radix = Fq::from(2u64).pow([format.fq().radix_bits() as u64]);
@@ -133,11 +138,22 @@ fn extension_field() {
             ("is_zero", |x, _, u| if x.is_zero() { u.inverse().unwrap_or_default() } else { Fq2::zero() }),
         ];
         for (op, (name, law)) in laws.into_iter().enumerate() {
-            let out =
-                run_probe(&kernels(format), &PROBE_FQ2, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());
+            let out = run_probe(
+                &kernels(format),
+                &PROBE_FQ2,
+                pairs.len() as u64,
+                params(pairs.len(), op as u32),
+                &[&a, &b],
+                a.len(),
+            );
             for ((x, y), out) in pairs.iter().zip(out.chunks_exact(96)) {
                 let [c0, c1] = [0, 48].map(|at| Fq::from_le_bytes_mod_order(&out[at..at + 48]));
-                assert_eq!(Fq2::new(c0, c1), law(fq2(x), fq2(y), unradix), "{} fq2 {name}({x:?}, {y:?})", format.name());
+                assert_eq!(
+                    Fq2::new(c0, c1),
+                    law(fq2(x), fq2(y), unradix),
+                    "{} fq2 {name}({x:?}, {y:?})",
+                    format.name()
+                );
             }
         }
     }
@@ -196,8 +212,14 @@ fn curve<G: CurveGroup>(case: &CurveCase<G>) {
         ];
         for (op, (name, law)) in laws.into_iter().enumerate() {
             let kernel = &PROBE_CURVE[case.group as usize];
-            let out =
-                run_probe(&kernels(format), kernel, pairs.len() as u64, params(pairs.len(), op as u32), &[&affine, &a, &b], a.len());
+            let out = run_probe(
+                &kernels(format),
+                kernel,
+                pairs.len() as u64,
+                params(pairs.len(), op as u32),
+                &[&affine, &a, &b],
+                a.len(),
+            );
             let got = (case.sums)(format, &out);
             assert_eq!(got.len(), pairs.len());
             for (i, ((x, y), got)) in pairs.iter().zip(got).enumerate() {

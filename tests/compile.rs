@@ -33,7 +33,13 @@ fn every_kernel_compiles_in_time() {
             steps.dispatch_nothing(kernel, &spans.iter().collect::<Vec<_>>());
             kernels.run(&steps).unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
             let took = started.elapsed();
-            eprintln!("{:<20} {} built {:>8.3} s, first run {:>8.3} s", kernel.name, format.name(), built.as_secs_f64(), (took - built).as_secs_f64());
+            eprintln!(
+                "{:<20} {} built {:>8.3} s, first run {:>8.3} s",
+                kernel.name,
+                format.name(),
+                built.as_secs_f64(),
+                (took - built).as_secs_f64()
+            );
             assert!(took < LIMIT, "{} took {took:?} to compile, the limit is {LIMIT:?}", kernel.name);
         }
     }

@@ -8,15 +8,17 @@ use naga::{
 };
 use prooflane::{
     encoding::Format,
-    kernel::{Access, Kernel, compose, table::TABLE},
+    kernel::{Access, Code, Kernel, compose, table::TABLE},
 };
 
 fn each(check: impl Fn(&str, &Kernel, &naga::Module, &naga::valid::ModuleInfo)) {
-    for format in Format::ALL {
+    let variants = Format::ALL.into_iter().flat_map(|format| Code::ALL.map(|code| (format, code)));
+    for (format, code) in variants {
         for kernel in TABLE {
-            let text = compose(kernel, format);
-            let label = format!("{}/{}", kernel.name, format.name());
-            let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(&text)));
+            let text = compose(kernel, format, code);
+            let label = format!("{}/{}/{code:?}", kernel.name, format.name());
+            let module =
+                naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(&text)));
             // The portable format has to pass as plain WebGPU.
             let capabilities = match format {
                 Format::U64 => Capabilities::SHADER_INT64,
@@ -36,11 +38,13 @@ fn every_kernel_translates() {
         let entry = (naga::ShaderStage::Compute, kernel.name.to_string());
         let spv = back::spv::Options::default();
         let pipeline = back::spv::PipelineOptions { shader_stage: entry.0, entry_point: entry.1.clone() };
-        let words = back::spv::write_vec(module, info, &spv, Some(&pipeline)).unwrap_or_else(|e| panic!("{label}: {e}"));
+        let words =
+            back::spv::write_vec(module, info, &spv, Some(&pipeline)).unwrap_or_else(|e| panic!("{label}: {e}"));
         assert!(words.len() > 100, "{label}");
         let msl = back::msl::Options { lang_version: (2, 4), fake_missing_bindings: true, ..Default::default() };
         let pipeline = back::msl::PipelineOptions { entry_point: Some(entry.clone()), ..Default::default() };
-        let (text, _) = back::msl::write_string(module, info, &msl, &pipeline).unwrap_or_else(|e| panic!("{label}: {e}"));
+        let (text, _) =
+            back::msl::write_string(module, info, &msl, &pipeline).unwrap_or_else(|e| panic!("{label}: {e}"));
         assert!(text.contains(kernel.name), "{label}");
         let hlsl = back::hlsl::Options {
             shader_model: back::hlsl::ShaderModel::V6_0,

@@ -70,9 +70,5 @@ pub enum DeviceError {
 }
 
 fn list(found: &[String]) -> String {
-    if found.is_empty() {
-        "none".into()
-    } else {
-        found.join(", ")
-    }
+    if found.is_empty() { "none".into() } else { found.join(", ") }
 }

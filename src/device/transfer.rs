@@ -5,9 +5,8 @@
 //! buffer is written, unmapped, copied by the queue, and mapped again when its copy has retired.
 
 use std::sync::{
-    Mutex, MutexGuard,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering},
-    Arc,
 };
 
 use rayon::prelude::*;
@@ -64,11 +63,13 @@ impl Gpu {
             // Copies move whole words; a ragged tail is padded with zeros, inside the span because spans are too.
             let padded = piece.len().next_multiple_of(4);
             {
-                let mut view = slot.buffer.get_mapped_range_mut(..padded as u64).map_err(|e| self.invalid("upload", &e))?;
+                let mut view =
+                    slot.buffer.get_mapped_range_mut(..padded as u64).map_err(|e| self.invalid("upload", &e))?;
                 fill(view.slice(..), piece);
             }
             slot.buffer.unmap();
-            let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("upload") });
+            let mut encoder =
+                self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("upload") });
             let at = span.offset() + index as u64 * self.chunk();
             encoder.copy_buffer_to_buffer(&slot.buffer, 0, span.buffer(), at, padded as u64);
             slot.reading = Some(self.queue().submit([encoder.finish()]));
@@ -81,7 +82,8 @@ impl Gpu {
         let total = spans.iter().map(|span| span.size()).sum::<u64>().max(4);
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let buffer = self.create_buffer("readback", total, usage)?;
-        let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("readback") });
+        let mut encoder =
+            self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("readback") });
         let mut at = 0;
         for span in spans {
             encoder.copy_buffer_to_buffer(span.buffer(), span.offset(), &buffer, at, span.size());

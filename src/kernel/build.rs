@@ -9,20 +9,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::table::{Access, Kernel, Piece};
+use super::{
+    field::Code,
+    table::{Access, Kernel, Piece},
+};
 use crate::{
     device::{DeviceError, Gpu},
     encoding::Format,
 };
 
 /// The complete WGSL text of a kernel in a limb format.
-pub fn compose(kernel: &Kernel, format: Format) -> String {
+pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
     let mut text: String = kernel
         .pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Fr => super::field::fr(format),
-            Piece::Fq => super::field::fq(format),
+            Piece::Fr => super::field::fr(format, code),
+            Piece::Fq => super::field::fq(format, code),
             Piece::File(text) => (*text).into(),
         })
         .collect();
@@ -55,6 +58,7 @@ type Slot = Arc<Mutex<Option<Arc<Pipeline>>>>;
 pub struct Kernels {
     gpu: Gpu,
     format: Format,
+    code: Code,
     slots: Mutex<HashMap<&'static str, Slot>>,
     compiled: Mutex<Vec<Compiled>>,
 }
@@ -64,9 +68,16 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Kernels {
-    /// No kernel is built yet.
+    /// No kernel is built yet. Software adapters get compact code.
     pub fn new(gpu: Gpu, format: Format) -> Self {
-        Self { gpu, format, slots: Mutex::default(), compiled: Mutex::default() }
+        let software = gpu.info().device_type == wgpu::DeviceType::Cpu;
+        let code = if software { Code::Compact } else { Code::Unrolled };
+        Self::with_code(gpu, format, code)
+    }
+
+    /// The same with a given shape of code.
+    pub fn with_code(gpu: Gpu, format: Format, code: Code) -> Self {
+        Self { gpu, format, code, slots: Mutex::default(), compiled: Mutex::default() }
     }
 
     /// The device.
@@ -126,7 +137,7 @@ impl Kernels {
             adapter: self.gpu.info().name.clone(),
             reason,
         };
-        let text = compose(kernel, self.format);
+        let text = compose(kernel, self.format, self.code);
         let checks = if self.gpu.checked() {
             wgpu::ShaderRuntimeChecks::checked()
         } else {

@@ -7,18 +7,34 @@
 //! of `_add_lazy`, which is below `4p` and may only be fed to `_mul`, `_sqr`, or `_reduce`. A product of operands below
 //! `4p` is `(ab + mp)/R < (16 p/R + 1) p`, so `R > 16 p` keeps it below `2p`. `tests/arithmetic.rs` checks each
 //! function at the worst-case limbs, and `tests` below checks the column sums:
-//! * `u64`: `n` products of `2w` bits, then `n` more from the reduction rows, must stay below `2^64`;
-//! * `u32`: a column takes part in at most `n` rows of two products each; `2n (2^w - 1)^2` plus a carry below `2^32`.
+//! * unrolled: `n` products of `2w` bits, then after a carry pass `n` more from the reduction rows, each below `2^64`;
+//! * compact: columns are carried after so many rows of two products each as the wide integer holds
+//!   (`rows_between_carries`: 7 of 13 for Fq in `u64`, all of them elsewhere).
 //!
-//! Elements are `array<u32, n>` accessed by constant index only: a run-time index would move them to memory. The
-//! `u64` form is fully unrolled; the `u32` form keeps its row loop rolled and rotates the operand, since 30 unrolled
-//! rows of 60 products take compilers seconds.
+//! Elements are `array<u32, n>` accessed by constant index only: a run-time index would move them to memory.
+//! Multiplication comes in two shapes of [`Code`]. Unrolled, all products stand in line. Compact, the loop over rows
+//! stays a loop and the operand rotates through it: a tenth of the text, which software adapters need (llvmpipe
+//! compiles the six MSM kernels in 75 s unrolled), and which `u32` always takes, its unrolled text being 1,800 products.
 
 use std::fmt::Write;
 
 use ark_ff::{BigInteger, PrimeField};
 
 use crate::encoding::{Format, Limbs};
+
+/// Shape of the emitted multiplication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Fast to run: for real adapters.
+    Unrolled,
+    /// Fast to compile: for software adapters.
+    Compact,
+}
+
+impl Code {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Unrolled, Self::Compact];
+}
 
 /// The constants of a field in a limb format.
 struct Field {
@@ -35,6 +51,7 @@ struct Field {
     /// `-p^-1 mod 2^w`.
     inverse: u32,
     format: Format,
+    code: Code,
 }
 
 fn split<const N: usize>(mut value: ark_ff::BigInt<N>, limbs: Limbs) -> Vec<u32> {
@@ -53,6 +70,7 @@ impl Field {
         prefix: &'static str,
         ty: &'static str,
         format: Format,
+        code: Code,
         limbs: Limbs,
     ) -> Self {
         let mut twice = F::MODULUS;
@@ -71,6 +89,7 @@ impl Field {
             one: split(radix.into_bigint(), limbs),
             inverse: inverse.wrapping_neg() & ((1u32 << limbs.bits) - 1),
             format,
+            code,
         }
     }
 
@@ -98,14 +117,11 @@ impl Field {
         out += &self.add();
         out += &self.sub();
         out += &self.is_zero();
-        match self.format {
-            Format::U64 => {
-                out += &self.mul_unrolled(false);
-                out += &self.mul_unrolled(true);
-            }
-            Format::U32 => out += &self.mul_rolled(),
+        match (self.format, self.code) {
+            (Format::U64, Code::Unrolled) => out + &self.mul_unrolled(false) + &self.mul_unrolled(true),
+            (Format::U64, Code::Compact) => out + &self.mul_rolled("u64", "lu"),
+            (Format::U32, _) => out + &self.mul_rolled("u32", "u"),
         }
-        out
     }
 
     /// Word `k` of a packed element as an expression over `v`, an array of `vec4<u32>`.
@@ -124,9 +140,8 @@ impl Field {
             // The top limb keeps whatever the words hold: values below 2p fit.
             format!("({e}) & {}u", self.mask())
         };
-        let limbs: Vec<_> = (0..self.limbs.count)
-            .map(|i| if w * i < 32 * self.words { limb(i) } else { "0u".into() })
-            .collect();
+        let limbs: Vec<_> =
+            (0..self.limbs.count).map(|i| if w * i < 32 * self.words { limb(i) } else { "0u".into() }).collect();
         format!("fn {}_unpack(v: {ty}Words) -> {ty} {{\n  return {ty}({});\n}}\n", self.prefix, limbs.join(",\n    "))
     }
 
@@ -147,7 +162,11 @@ impl Field {
             .map(|v| format!("vec4<u32>({})", (0..4).map(|k| word(4 * v + k)).collect::<Vec<_>>().join(", ")))
             .collect();
         let ty = self.ty;
-        format!("fn {}_pack(a: {ty}) -> {ty}Words {{\n  return {ty}Words({});\n}}\n", self.prefix, vectors.join(",\n    "))
+        format!(
+            "fn {}_pack(a: {ty}) -> {ty}Words {{\n  return {ty}Words({});\n}}\n",
+            self.prefix,
+            vectors.join(",\n    ")
+        )
     }
 
     /// `s0..` to `d = s - k` with borrows; then `s` where that went below zero, else `d`.
@@ -243,16 +262,21 @@ impl Field {
         }
         for k in 0..2 * n - 1 {
             let pairs = (0..n).filter(|&i| k >= i && k - i < n).map(|i| (i, k - i));
-            let terms: Vec<_> = if square {
-                pairs
-                    .filter(|(i, j)| i <= j)
-                    .map(|(i, j)| {
-                        if i == j { format!("u64(a[{i}]) * u64(a[{i}])") } else { format!("u64(e{i}) * u64(a[{j}])") }
-                    })
-                    .collect()
-            } else {
-                pairs.map(|(i, j)| format!("u64(a[{i}]) * u64(b[{j}])")).collect()
-            };
+            let terms: Vec<_> =
+                if square {
+                    pairs
+                        .filter(|(i, j)| i <= j)
+                        .map(|(i, j)| {
+                            if i == j {
+                                format!("u64(a[{i}]) * u64(a[{i}])")
+                            } else {
+                                format!("u64(e{i}) * u64(a[{j}])")
+                            }
+                        })
+                        .collect()
+                } else {
+                    pairs.map(|(i, j)| format!("u64(a[{i}]) * u64(b[{j}])")).collect()
+                };
             writeln!(out, "  var t{k}: u64 = {};", terms[0]).ok();
             for term in &terms[1..] {
                 writeln!(out, "  t{k} = {term} + t{k};").ok();
@@ -278,26 +302,50 @@ impl Field {
         out + &format!("  return {ty}({});\n}}\n", list.join(", "))
     }
 
+    /// Rows that lazy columns can take before they have to be carried: two products a row, and room for a carry.
+    fn rows_between_carries(&self) -> usize {
+        let top = (1u128 << self.limbs.bits) - 1;
+        let room: u128 = if self.format == Format::U64 { 1 << 64 } else { 1 << 32 };
+        (((room - (room >> 8)) / (2 * top * top)) as usize).min(self.limbs.count)
+    }
+
     /// One row per limb of `b`: add `a * b_i`, add the multiple of `p` that clears the lowest limb, shift down.
-    fn mul_rolled(&self) -> String {
+    fn mul_rolled(&self, wide: &str, suffix: &str) -> String {
         let Self { prefix: p, ty, .. } = self;
-        let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());
+        let (w, n, mask, block) = (self.limbs.bits, self.limbs.count, self.mask(), self.rows_between_carries());
+        let cast = |e: &str| if wide == "u32" { e.to_string() } else { format!("{wide}({e})") };
         let mut out = format!("fn {p}_mul(a: {ty}, b: {ty}) -> {ty} {{\n  var q = b;\n ");
         for j in 0..n {
-            write!(out, " var t{j}: u32 = 0u;").ok();
+            write!(out, " var t{j}: {wide} = 0{suffix};").ok();
         }
-        writeln!(out, "\n  for (var i = 0u; i < {n}u; i++) {{\n    let x = q[0];").ok();
+        writeln!(out, "\n  for (var first = 0u; first < {n}u; first += {block}u) {{").ok();
+        writeln!(out, "  for (var i = first; i < min(first + {block}u, {n}u); i++) {{\n    let x = {};", cast("q[0]"))
+            .ok();
         let rotated: Vec<_> = (1..n).map(|j| format!("q[{j}]")).collect();
-        writeln!(out, "    q = {ty}({}, 0u);\n    t0 = t0 + a[0] * x;", rotated.join(", ")).ok();
-        writeln!(out, "    let m = (t0 * {}u) & {mask}u;", self.inverse).ok();
-        writeln!(out, "    let c = (t0 + m * {}u) >> {w}u;", self.modulus[0]).ok();
+        writeln!(out, "    q = {ty}({}, 0u);\n    t0 = t0 + {} * x;", rotated.join(", "), cast("a[0]")).ok();
+        let low = if wide == "u32" { "t0".into() } else { "u32(t0)".to_string() };
+        writeln!(out, "    let m = {};", cast(&format!("({low} * {}u) & {mask}u", self.inverse))).ok();
+        writeln!(out, "    let c = (t0 + m * {}{suffix}) >> {w}u;", self.modulus[0]).ok();
         for j in 1..n {
             let carry = if j == 1 { " + c" } else { "" };
-            writeln!(out, "    t{} = t{j} + a[{j}] * x + m * {}u{carry};", j - 1, self.modulus[j]).ok();
+            writeln!(
+                out,
+                "    t{} = t{j} + {} * x + m * {}{suffix}{carry};",
+                j - 1,
+                cast(&format!("a[{j}]")),
+                self.modulus[j]
+            )
+            .ok();
         }
-        writeln!(out, "    t{} = 0u;\n  }}\n  var c: u32 = 0u;", n - 1).ok();
+        writeln!(out, "    t{} = 0{suffix};\n  }}", n - 1).ok();
+        if block < n {
+            for j in 0..n - 1 {
+                writeln!(out, "  t{} = t{} + (t{j} >> {w}u); t{j} = t{j} & {mask}{suffix};", j + 1, j + 1).ok();
+            }
+        }
+        writeln!(out, "  }}\n  var c: {wide} = 0{suffix};").ok();
         for j in 0..n {
-            writeln!(out, "  c = c + t{j}; let r{j} = c & {mask}u; c = c >> {w}u;").ok();
+            writeln!(out, "  c = c + t{j}; let r{j} = u32(c) & {mask}u; c = c >> {w}u;").ok();
         }
         let list: Vec<_> = (0..n).map(|i| format!("r{i}")).collect();
         out + &format!(
@@ -308,13 +356,13 @@ impl Field {
 }
 
 /// The scalar field: type `Fr`, functions `fr_*`.
-pub fn fr(format: Format) -> String {
-    Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, format.fr()).emit()
+pub fn fr(format: Format, code: Code) -> String {
+    Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, code, format.fr()).emit()
 }
 
 /// The base field: type `Fq`, functions `fq_*`.
-pub fn fq(format: Format) -> String {
-    Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", format, format.fq()).emit()
+pub fn fq(format: Format, code: Code) -> String {
+    Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", format, code, format.fq()).emit()
 }
 
 #[cfg(test)]
@@ -337,6 +385,11 @@ mod tests {
                 Format::U64 => assert!(n * top * top + (1 << 34) < 1 << 64),
                 Format::U32 => assert!(2 * n * top * top + (1 << 20) < 1 << 32),
             }
+            let fq = Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", format, Code::Compact, limbs);
+            let rows = fq.rows_between_carries() as u128;
+            let room = if format == Format::U64 { 1u128 << 64 } else { 1 << 32 };
+            // What a carry pass leaves is below 2^w, but for the top limb, which a product below 4p keeps below 2^w too.
+            assert!(2 * rows * top * top + (1 << limbs.bits) + (room >> limbs.bits) < room && rows >= 1);
             // R > 16 p: p is below 2^modulus_bits.
             assert!(limbs.radix_bits() as u32 >= modulus_bits + 4, "{format:?} {limbs:?}");
             // Limbs of p and 2p fit i32 arithmetic in the borrow chains.

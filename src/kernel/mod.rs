@@ -11,5 +11,6 @@ pub mod table;
 pub mod twins;
 
 pub use build::{Compiled, Kernels, compose};
+pub use field::Code;
 pub use steps::{Step, Steps, Submitted};
 pub use table::{Access, Group, Kernel};

@@ -124,10 +124,7 @@ impl Kernels {
                 usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: true,
             });
-            buffer
-                .get_mapped_range_mut(..)
-                .map_err(|e| gpu.invalid("parameters", &e))?
-                .copy_from_slice(&uniforms);
+            buffer.get_mapped_range_mut(..).map_err(|e| gpu.invalid("parameters", &e))?.copy_from_slice(&uniforms);
             buffer.unmap();
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("steps") });
             let mut label = "steps";
@@ -145,7 +142,13 @@ impl Kernels {
                     }
                     Step::Copy { from, to } => {
                         pass = None;
-                        encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), to.buffer(), to.offset(), from.size());
+                        encoder.copy_buffer_to_buffer(
+                            from.buffer(),
+                            from.offset(),
+                            to.buffer(),
+                            to.offset(),
+                            from.size(),
+                        );
                     }
                     Step::Dispatch { kernel, bindings, groups, .. } => {
                         let pass = pass.get_or_insert_with(|| {

@@ -177,11 +177,21 @@ pub static QUOTIENT_COMBINE: Kernel = kernel!(
     128
 );
 /// Test-only: scalar-field functions.
-pub static PROBE_FR: Kernel =
-    kernel!("probe_fr" = "probe", [Fr, file!("probe_fr"), file!("probe_field")], [Write, Write, Write], ProbeParams, 64);
+pub static PROBE_FR: Kernel = kernel!(
+    "probe_fr" = "probe",
+    [Fr, file!("probe_fr"), file!("probe_field")],
+    [Write, Write, Write],
+    ProbeParams,
+    64
+);
 /// Test-only: base-field functions.
-pub static PROBE_FQ: Kernel =
-    kernel!("probe_fq" = "probe", [Fq, file!("probe_fq"), file!("probe_field")], [Write, Write, Write], ProbeParams, 64);
+pub static PROBE_FQ: Kernel = kernel!(
+    "probe_fq" = "probe",
+    [Fq, file!("probe_fq"), file!("probe_field")],
+    [Write, Write, Write],
+    ProbeParams,
+    64
+);
 /// Test-only: the extension field.
 pub static PROBE_FQ2: Kernel = kernel!(
     "probe_fq2" = "probe_coord",

@@ -1,1 +1,126 @@
-//! MSM.
+//! Multi-scalar multiplication `sum s_i P_i` over G1 and G2, all but the last few additions on the device.
+//!
+//! Pippenger's bucket method (N. Pippenger, SIAM J. Comput. 9, 1980; as in Bernstein, Doumen, Lange and Oosterwijk,
+//! INDOCRYPT 2012): cut scalars into windows of `c` bits, add each base to the bucket of its digit, window by window,
+//! weigh buckets by their digit, add windows by Horner's rule. Passes, each a kernel (the file of that name explains):
+//!
+//! | pass | work |
+//! |---|---|
+//! | `msm_count`, `scan_*`, `msm_scatter` | signed digits, counting sort by (window, bucket); zero digits make no entry |
+//! | `msm_accumulate` | sorted entries into buckets, the same number for each thread, XYZZ mixed additions |
+//! | `msm_merge` | runs that a thread's border cut, level by level |
+//! | `msm_reduce` | buckets to one sum per window, level by level |
+//! | host | windows to one point, 255 doublings |
+//!
+//! What differs from the books: scalars above `r/2` are negated, so 254 bits and a sign remain; work is cut by entries
+//! and not by buckets, so that no distribution of scalars is slow (a bucket with all the entries is summed by as many
+//! threads as empty buckets would be); a zero scalar costs nothing and a one a single addition, so witnesses of bits
+//! need no path of their own. Every addition is complete: infinity among the bases, equal and opposite points.
+//!
+//! [`msm`] is the call on ark types. A prover loads [`Bases`] once and [`record`]s many MSMs into one list of steps.
+
+mod bases;
+mod plan;
+mod record;
+pub mod reference;
+
+use ark_bls12_381::Fr;
+use thiserror::Error;
+
+pub use bases::{Bases, Scalars, Source};
+pub use plan::{Chunk, Fold, Level, Plan};
+pub use record::{Recorded, record};
+
+use crate::{
+    device::DeviceError,
+    kernel::{Kernels, Steps},
+};
+
+/// Below so many bases the host is faster than the device's launches and read back.
+pub const CPU_BELOW: usize = 512;
+
+/// What a caller may decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Bits of a window; by cost if absent.
+    pub window: Option<u32>,
+    /// Time everything under this name, instead of each pass under its own.
+    pub stage: Option<&'static str>,
+    /// [`msm`] leaves fewer bases than this to the host.
+    pub cpu_below: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { window: None, stage: None, cpu_below: CPU_BELOW }
+    }
+}
+
+/// What is wrong with an MSM that was asked for.
+#[derive(Debug, Clone, Error)]
+pub enum MsmError {
+    /// Bases and scalars do not pair up.
+    #[error("an MSM over {bases} bases was given {scalars} scalars")]
+    Lengths {
+        /// Bases.
+        bases: usize,
+        /// Scalars.
+        scalars: usize,
+    },
+    /// A scalar map that does not increase.
+    #[error("the scalar map of an MSM has to increase, it does not at {at}")]
+    Order {
+        /// Position in the map.
+        at: usize,
+    },
+    /// More than entries can index.
+    #[error("{n} bases are too many for one MSM, the most is 2^31 - 1")]
+    TooMany {
+        /// Bases.
+        n: usize,
+    },
+    /// A window that was asked for is out of range.
+    #[error("a window of {window} bits is not possible here; it is 2 to {max}, fewer where bindings are small")]
+    Window {
+        /// Bits asked for.
+        window: u32,
+        /// Most bits.
+        max: u32,
+    },
+    /// The device's bindings are too small for any split.
+    #[error("the device binds {limit} bytes at once, an MSM needs at least {needed}")]
+    Binding {
+        /// Bytes of the smallest piece.
+        needed: u64,
+        /// Bytes of a binding.
+        limit: u64,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// `sum scalars[i] * bases[i]`. Uploads everything; whoever uses bases twice keeps [`Bases`].
+pub fn msm<G: Source>(
+    kernels: &Kernels,
+    bases: &[G::Affine],
+    scalars: &[Fr],
+    options: &Options,
+) -> Result<G, MsmError> {
+    if bases.len() != scalars.len() {
+        return Err(MsmError::Lengths { bases: bases.len(), scalars: scalars.len() });
+    }
+    if bases.len() < options.cpu_below.max(1) {
+        return Ok(G::msm_unchecked(bases, scalars));
+    }
+    let bases = Bases::<G>::load(kernels, bases)?;
+    let scalars = Scalars::upload(kernels, scalars)?;
+    let mut steps = Steps::new(kernels.gpu().limits());
+    let recorded = record(kernels, &mut steps, &bases, &scalars, options)?;
+    kernels.run(&steps)?;
+    let bytes = match recorded.rows() {
+        Some(rows) => kernels.gpu().read(&[rows])?.swap_remove(0),
+        None => Vec::new(),
+    };
+    Ok(recorded.sum(&bytes))
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use prooflane::{
     device::{Gpu, Options, Pool, Select, Span},
     encoding::Format,
-    kernel::{Kernel, Kernels, Steps, twins::Params},
+    kernel::{Code, Kernel, Kernels, Steps, twins::Params},
 };
 
 /// The device under test: `PROOFLANE_ADAPTER` if set, else the best there is. A test without an adapter fails.
@@ -31,6 +31,12 @@ pub fn kernels(format: Format) -> Arc<Kernels> {
     static KERNELS: OnceLock<Vec<Arc<Kernels>>> = OnceLock::new();
     let all = KERNELS.get_or_init(|| Format::ALL.map(|f| Arc::new(Kernels::new(gpu().clone(), f))).into());
     all.iter().find(|kernels| kernels.format() == format).cloned().unwrap_or_else(|| panic!("{format:?}"))
+}
+
+/// Every variant of arithmetic that this device can run: limb formats times shapes of code.
+pub fn variants() -> Vec<Arc<Kernels>> {
+    let both = |format| Code::ALL.map(|code| Arc::new(Kernels::with_code(gpu().clone(), format, code)));
+    formats().into_iter().flat_map(both).collect()
 }
 
 /// Runs one kernel over spans holding `inputs`; the last binding is filled with 0xee before and read back.

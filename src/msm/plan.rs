@@ -1,0 +1,317 @@
+//! The numbers of one multi-scalar multiplication, before anything touches a device: window, chunks, levels, bytes.
+
+use std::{fmt, ops::Range};
+
+use super::MsmError;
+use crate::{device::Limits, kernel::Group};
+
+/// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
+const BITS: u32 = 255;
+/// Largest window. Beyond it buckets no longer pay for sizes that fit a card, and digits need more than 16 bits.
+const MAX_WINDOW: u32 = 16;
+/// Cost of a bucket (two full additions, 28 multiplications) against that of an entry (a mixed addition, 10).
+const BUCKET_COST: f64 = 2.8;
+/// Threads that keep a large card busy; below that, threads take fewer entries each.
+const THREADS: u64 = 1 << 16;
+/// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
+const CHUNK: Range<u64> = 8..64;
+/// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
+const MERGE: u64 = 8;
+/// Values of one reducing thread.
+const SEGMENT: u64 = 8;
+/// Chunks of bases are multiples of this, so that their spans keep the alignment of bindings.
+const GRAIN: usize = 64;
+
+/// A piece of the bases that fits the device's bindings. Pieces are summed one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Bases.
+    pub bases: Range<usize>,
+    /// Positions in the scalar vector that the bases refer to; the start is a multiple of 8 (256 bytes).
+    pub scalars: Range<usize>,
+}
+
+/// One level of summing runs: `threads` threads take `chunk` of `n` items each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// Items that come in: entries at the first level (at most so many), partial sums later.
+    pub n: u64,
+    /// Items of one thread.
+    pub chunk: u64,
+    /// Threads; two partial sums each go out.
+    pub threads: u64,
+}
+
+/// One level of the reduction, per window: `n` values in, `segments` out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fold {
+    /// Values that come in.
+    pub n: u64,
+    /// Values that go out.
+    pub segments: u64,
+    /// Values of one thread.
+    pub segment: u64,
+    /// Doublings that weigh this level: binary logarithm of the product of the segments before.
+    pub shift: u32,
+}
+
+/// The plan of one multi-scalar multiplication.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Source group.
+    pub group: Group,
+    /// Bases altogether.
+    pub n: usize,
+    /// Bits of a window.
+    pub window: u32,
+    /// Windows.
+    pub windows: u32,
+    /// Pieces.
+    pub chunks: Vec<Chunk>,
+    /// Levels of accumulation for the largest piece: the first from entries, the others from partial sums.
+    pub levels: Vec<Level>,
+    /// Levels of reduction.
+    pub folds: Vec<Fold>,
+}
+
+impl Plan {
+    /// Plans `n` bases within `limits`. `positions[i]` is the place of base `i`'s scalar, in increasing order; without
+    /// it base `i` takes scalar `i`. `window` overrides the choice by cost.
+    pub fn new(
+        group: Group,
+        n: usize,
+        positions: Option<&[u32]>,
+        limits: &Limits,
+        window: Option<u32>,
+    ) -> Result<Self, MsmError> {
+        if n >= 1 << 31 {
+            return Err(MsmError::TooMany { n });
+        }
+        let fits = |window: u32| keys(window) * group.sum_bytes() <= limits.binding;
+        let window = match window {
+            Some(window) if (2..=MAX_WINDOW).contains(&window) && fits(window) => window,
+            Some(window) => return Err(MsmError::Window { window, max: MAX_WINDOW }),
+            None => (2..=MAX_WINDOW)
+                .filter(|&window| fits(window))
+                .min_by(|&a, &b| cost(n, a).total_cmp(&cost(n, b)))
+                .ok_or(MsmError::Binding { needed: keys(2) * group.sum_bytes(), limit: limits.binding })?,
+        };
+        let windows = BITS.div_ceil(window);
+        let chunks = chunks(group, n, positions, limits, windows)?;
+        let longest = chunks.iter().map(|chunk| chunk.bases.len() as u64).max().unwrap_or(0);
+        let entries = longest * u64::from(windows);
+        Ok(Self { group, n, window, windows, chunks, levels: levels(entries), folds: folds(1 << (window - 1)) })
+    }
+
+    /// Buckets of one window: digits `1 ..= 2^(window-1)`.
+    pub fn buckets(&self) -> u64 {
+        1 << (self.window - 1)
+    }
+
+    /// Buckets of all windows.
+    pub fn keys(&self) -> u64 {
+        self.buckets() * u64::from(self.windows)
+    }
+
+    /// Most entries of a piece.
+    pub fn entries(&self) -> u64 {
+        self.levels.first().map_or(0, |level| level.n)
+    }
+
+    /// Bytes of a device vector with one sum per window, aligned for binding.
+    pub fn row_bytes(&self) -> u64 {
+        (u64::from(self.windows) * self.group.sum_bytes()).next_multiple_of(256)
+    }
+
+    /// Bytes that a run leases beside bases and scalars.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.sizes().iter().map(|(_, bytes)| bytes.max(&16).next_multiple_of(256)).sum()
+    }
+
+    /// The scratch spans of a run: what for, and bytes.
+    pub(super) fn sizes(&self) -> [(&'static str, u64); 12] {
+        let sum = self.group.sum_bytes();
+        let partials = |level: usize| self.levels.get(level).map_or(0, |level| 2 * level.threads);
+        let folded = |fold: usize| self.folds.get(fold).map_or(0, |f| f.segments * u64::from(self.windows) * sum);
+        [
+            ("msm counts", 4 * self.keys()),
+            ("msm tile sums", 4 * self.keys().div_ceil(1024)),
+            ("msm entries", 4 * self.entries()),
+            ("msm buckets", self.keys() * sum),
+            ("msm partial keys", 4 * partials(0)),
+            ("msm partial sums", partials(0) * sum),
+            ("msm partial keys", 4 * partials(1)),
+            ("msm partial sums", partials(1) * sum),
+            ("msm segment sums", folded(0)),
+            ("msm segment sums", folded(0)),
+            ("msm segment sums", folded(1)),
+            ("msm segment sums", folded(1)),
+        ]
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} msm of {}: {} windows of {} bits, {} piece(s), {} bytes of scratch",
+            self.group.name(),
+            self.n,
+            self.windows,
+            self.window,
+            self.chunks.len(),
+            self.scratch_bytes()
+        )?;
+        for level in &self.levels {
+            writeln!(f, "  sum {} items, {} a thread, {} threads", level.n, level.chunk, level.threads)?;
+        }
+        for fold in &self.folds {
+            writeln!(f, "  fold {} to {} a window, weight 2^{}", fold.n, fold.segments, fold.shift)?;
+        }
+        Ok(())
+    }
+}
+
+fn keys(window: u32) -> u64 {
+    u64::from(BITS.div_ceil(window)) << (window - 1)
+}
+
+/// In mixed additions.
+fn cost(n: usize, window: u32) -> f64 {
+    f64::from(BITS.div_ceil(window)) * (n as f64 + BUCKET_COST * (1u64 << (window - 1)) as f64)
+}
+
+/// Greedy pieces, each as long as every binding allows.
+fn chunks(
+    group: Group,
+    n: usize,
+    positions: Option<&[u32]>,
+    limits: &Limits,
+    windows: u32,
+) -> Result<Vec<Chunk>, MsmError> {
+    // Per base: itself, its map word, its entries, and its part of the first partial sums (two for CHUNK.end entries;
+    // two more for the last, partly filled thread are below the slack of the rounding to GRAIN).
+    let entry_bytes = 4 * u64::from(windows);
+    let partial_bytes = (2 * group.sum_bytes() * u64::from(windows)).div_ceil(CHUNK.end);
+    let widest = group.affine_bytes().max(entry_bytes).max(partial_bytes);
+    let longest = ((limits.binding - limits.binding.min(4 * group.sum_bytes())) / widest) as usize / GRAIN * GRAIN;
+    let scalars = (limits.binding / 32) as usize;
+    let needed = widest * GRAIN as u64 + 4 * group.sum_bytes();
+    let refuse = MsmError::Binding { needed, limit: limits.binding };
+    if n > 0 && (longest == 0 || scalars < GRAIN) {
+        return Err(refuse);
+    }
+    let position = |i: usize| positions.map_or(i, |positions| positions[i] as usize);
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < n {
+        let first = position(start) / 8 * 8;
+        let mut end = (start + longest).min(n);
+        if position(end - 1) - first >= scalars {
+            // The first base that lies too far; positions increase, so bisection finds it.
+            end = match positions {
+                Some(positions) => start + positions[start..end].partition_point(|&p| (p as usize) < first + scalars),
+                None => first + scalars,
+            };
+            if end < n {
+                end = end / GRAIN * GRAIN;
+            }
+            if end <= start {
+                return Err(refuse);
+            }
+        }
+        pieces.push(Chunk { bases: start..end, scalars: first..position(end - 1) + 1 });
+        start = end;
+    }
+    Ok(pieces)
+}
+
+fn levels(entries: u64) -> Vec<Level> {
+    let mut all = Vec::new();
+    let mut n = entries;
+    let mut chunk = (entries / THREADS).clamp(CHUNK.start, CHUNK.end);
+    while n > 0 {
+        let threads = n.div_ceil(chunk);
+        all.push(Level { n, chunk, threads });
+        // A lone thread finds every run complete and leaves nothing.
+        n = if threads == 1 { 0 } else { 2 * threads };
+        chunk = MERGE;
+    }
+    all
+}
+
+fn folds(buckets: u64) -> Vec<Fold> {
+    let mut all = Vec::new();
+    let (mut n, mut shift) = (buckets, 0);
+    loop {
+        let segment = SEGMENT.min(n.next_power_of_two());
+        let segments = n.div_ceil(segment);
+        all.push(Fold { n, segments, segment, shift });
+        if segments == 1 {
+            return all;
+        }
+        n = segments;
+        shift += segment.trailing_zeros();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(binding: u64) -> Limits {
+        Limits { binding, buffer: 1 << 40, memory: 1 << 40, block: 1 << 20, groups: 65535, workgroup_memory: 16384 }
+    }
+
+    /// Every span within a binding, every base in one piece, for sizes and limits far beyond what tests can run.
+    #[test]
+    fn plans_keep_within_bindings() {
+        for group in [Group::G1, Group::G2] {
+            for binding in [1 << 16, 1 << 20, 128 << 20, (1 << 31) - 256] {
+                for n in [1, 31, 1 << 10, 131_071, 1 << 20, (1 << 26) + 1] {
+                    let plan = Plan::new(group, n, None, &limits(binding), None).expect("a plan");
+                    assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
+                    assert_eq!(plan.chunks.last().map(|c| c.bases.end), Some(n));
+                    for pair in plan.chunks.windows(2) {
+                        assert_eq!(pair[0].bases.end, pair[1].bases.start);
+                        assert_eq!(pair[0].bases.end as u64 * group.affine_bytes() % 256, 0);
+                    }
+                    for chunk in &plan.chunks {
+                        assert!(chunk.bases.len() as u64 * group.affine_bytes() <= binding);
+                        assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
+                    }
+                    for (what, bytes) in plan.sizes() {
+                        assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
+                    }
+                    assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
+                    assert_eq!(plan.folds.last().map(|fold| fold.segments), Some(1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scattered_positions_are_cut_by_distance() {
+        let positions: Vec<u32> = (0..1000).map(|i| i * 50).collect();
+        let plan = Plan::new(Group::G1, 1000, Some(&positions), &limits(1 << 18), None).expect("a plan");
+        for chunk in &plan.chunks {
+            assert!(chunk.scalars.len() * 32 <= 1 << 18);
+            assert_eq!(chunk.scalars.end, positions[chunk.bases.end - 1] as usize + 1);
+            assert!(chunk.scalars.start <= positions[chunk.bases.start] as usize);
+        }
+        assert!(plan.chunks.len() > 5);
+    }
+
+    #[test]
+    fn what_can_not_be_planned_is_refused_with_numbers() {
+        let refused =
+            |limit, window| Plan::new(Group::G2, 100, None, &limits(limit), window).expect_err("refused").to_string();
+        assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 98304");
+        assert_eq!(
+            refused(1 << 30, Some(17)),
+            "a window of 17 bits is not possible here; it is 2 to 16, fewer where bindings are small"
+        );
+        let many = Plan::new(Group::G1, 1 << 31, None, &limits(1 << 30), None).expect_err("refused").to_string();
+        assert_eq!(many, "2147483648 bases are too many for one MSM, the most is 2^31 - 1");
+    }
+}

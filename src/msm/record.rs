@@ -1,0 +1,171 @@
+//! From plan to dispatches, and from what they leave to one point.
+
+use std::marker::PhantomData;
+
+use super::{Bases, MsmError, Options, Plan, Scalars, Source};
+use crate::{
+    device::{Pool, Span},
+    encoding::Format,
+    kernel::{
+        Kernels, Steps,
+        table::{MSM_ACCUMULATE, MSM_COUNT, MSM_MERGE, MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS, SCAN_TILES},
+        twins::{AccumulateParams, DigitParams, MergeParams, ReduceParams, ScanParams},
+    },
+};
+
+/// An MSM that was written into a list of steps: where its window sums will lie, and how they make one point.
+#[derive(Debug, Clone)]
+pub struct Recorded<G> {
+    plan: Plan,
+    format: Format,
+    /// Per piece, one row of bucket sums and one of weighted sums.
+    rows: Option<Span>,
+    group: PhantomData<fn() -> G>,
+}
+
+impl<G: Source> Recorded<G> {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What has to be read back once the steps have run; nothing for an empty MSM.
+    pub fn rows(&self) -> Option<&Span> {
+        self.rows.as_ref()
+    }
+
+    /// The sum, from the bytes of [`Self::rows`]: window sums by Horner's rule, 255 doublings on the host.
+    pub fn sum(&self, bytes: &[u8]) -> G {
+        let row = self.plan.row_bytes() as usize;
+        let used = self.plan.windows as usize * self.plan.group.sum_bytes() as usize;
+        let mut windows = vec![G::zero(); self.plan.windows as usize];
+        for row in bytes.chunks_exact(row) {
+            // Weighted sums count buckets from 0, and the plain sum of the buckets lifts them by one.
+            for (window, sum) in windows.iter_mut().zip(G::decode(self.format, &row[..used])) {
+                *window += sum;
+            }
+        }
+        let mut sum = G::zero();
+        for window in windows.iter().rev() {
+            for _ in 0..self.plan.window {
+                sum.double_in_place();
+            }
+            sum += window;
+        }
+        sum
+    }
+}
+
+/// Writes the MSM of `bases` and `scalars` into `steps`, leasing its scratch memory.
+pub fn record<G: Source>(
+    kernels: &Kernels,
+    steps: &mut Steps,
+    bases: &Bases<G>,
+    scalars: &Scalars,
+    options: &Options,
+) -> Result<Recorded<G>, MsmError> {
+    let gpu = kernels.gpu();
+    let positions = bases.positions.as_deref();
+    let have = (scalars.span.size() / 32) as usize;
+    if have < bases.scalars() {
+        return Err(MsmError::Lengths { bases: bases.scalars(), scalars: have });
+    }
+    let plan = Plan::new(G::GROUP, bases.n, positions, &gpu.limits(), options.window)?;
+    let mut recorded = Recorded { format: kernels.format(), rows: None, group: PhantomData, plan };
+    let plan = &recorded.plan;
+    if plan.n == 0 {
+        return Ok(recorded);
+    }
+    let mut scratch = Vec::with_capacity(12);
+    for (what, bytes) in plan.sizes() {
+        scratch.push(gpu.allocate(Pool::Scratch, what, bytes)?);
+    }
+    let [counts, tiles, entries, buckets, keys0, partials0, keys1, partials1, sums0, weighted0, sums1, weighted1] =
+        &scratch[..]
+    else {
+        unreachable!("twelve sizes")
+    };
+    let row = plan.row_bytes();
+    let rows = gpu.allocate(Pool::Scratch, "msm window sums", 2 * row * plan.chunks.len() as u64)?;
+    let which = G::GROUP as usize;
+    let mut stage = |steps: &mut Steps, part| steps.stage(options.stage.unwrap_or(part));
+    for (index, chunk) in plan.chunks.iter().enumerate() {
+        let n = chunk.bases.len() as u64;
+        let point = G::GROUP.affine_bytes();
+        let points = bases.points.slice(chunk.bases.start as u64 * point, n * point);
+        let map = match positions {
+            Some(_) => bases.map.slice(4 * chunk.bases.start as u64, 4 * n),
+            None => bases.map.clone(),
+        };
+        let words = scalars.span.slice(32 * chunk.scalars.start as u64, 32 * chunk.scalars.len() as u64);
+        stage(steps, "msm sort");
+        steps.clear(counts);
+        let digits = DigitParams {
+            group0: 0,
+            n: n as u32,
+            window: plan.window,
+            windows: plan.windows,
+            buckets: plan.buckets() as u32,
+            mapped: u32::from(positions.is_some()),
+            scalar0: if positions.is_some() { chunk.scalars.start as u32 } else { 0 },
+            unused: 0,
+            scale: scalars.scale,
+        };
+        steps.dispatch(&MSM_COUNT, n, digits, &[&words, &map, counts]);
+        let tile_count = plan.keys().div_ceil(1024);
+        let scan = ScanParams { group0: 0, n: plan.keys() as u32, tiles: tile_count as u32, unused: 0 };
+        steps.dispatch(&SCAN_TILES, 256 * tile_count, scan, &[counts, tiles]);
+        steps.dispatch(&SCAN_SUMS, 1, scan, &[counts, tiles]);
+        steps.dispatch(&SCAN_ADD, 256 * tile_count, scan, &[counts, tiles]);
+        steps.dispatch(&MSM_SCATTER, n, digits, &[&words, &map, counts, entries]);
+        stage(steps, "msm accumulate");
+        steps.clear(buckets);
+        for (depth, level) in plan.levels.iter().enumerate() {
+            let (from, to) = if depth % 2 == 0 {
+                ([keys1, partials1], [keys0, partials0])
+            } else {
+                ([keys0, partials0], [keys1, partials1])
+            };
+            let (chunk, threads) = (level.chunk as u32, level.threads as u32);
+            if depth == 0 {
+                let params = AccumulateParams { group0: 0, keys: plan.keys() as u32, chunk, threads };
+                let spans = [&points, counts, entries, buckets, to[0], to[1]];
+                steps.dispatch(&MSM_ACCUMULATE[which], level.threads, params, &spans);
+                stage(steps, "msm merge");
+            } else {
+                let params = MergeParams { group0: 0, n: level.n as u32, chunk, threads };
+                steps.dispatch(&MSM_MERGE[which], level.threads, params, &[from[0], from[1], buckets, to[0], to[1]]);
+            }
+        }
+        stage(steps, "msm reduce");
+        let last = plan.folds.len() - 1;
+        let slot = |which: u64| rows.slice((2 * index as u64 + which) * row, row);
+        let results = [slot(0), slot(1)];
+        for (depth, fold) in plan.folds.iter().enumerate() {
+            let params = ReduceParams {
+                group0: 0,
+                n: fold.n as u32,
+                segments: fold.segments as u32,
+                windows: plan.windows,
+                segment: fold.segment as u32,
+                shift: fold.shift,
+                first: u32::from(depth == 0),
+                unused: 0,
+            };
+            let from = match depth {
+                0 => [buckets, buckets],
+                depth if depth % 2 == 1 => [sums0, weighted0],
+                _ => [sums1, weighted1],
+            };
+            let to = match depth {
+                depth if depth == last => [&results[0], &results[1]],
+                depth if depth % 2 == 0 => [sums0, weighted0],
+                _ => [sums1, weighted1],
+            };
+            let threads = fold.segments * u64::from(plan.windows);
+            steps.dispatch(&MSM_REDUCE[which], threads, params, &[from[0], from[1], to[0], to[1]]);
+        }
+    }
+    recorded.rows = Some(rows);
+    Ok(recorded)
+}

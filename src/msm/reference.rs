@@ -1,0 +1,137 @@
+//! The same sums on the host: a naive oracle, and a mirror of every pass of the device, one function per kernel and of
+//! the same name, over the same lists and with the same thread's share of work.
+
+use ark_bls12_381::Fr;
+use ark_ff::PrimeField;
+
+use super::{Plan, Source};
+
+/// An unused slot of partial sums.
+const NONE: u32 = u32::MAX;
+
+/// `sum s_i P_i`, one scalar multiplication a term.
+pub fn naive<G: Source>(bases: &[G::Affine], scalars: &[Fr]) -> G {
+    bases.iter().zip(scalars).map(|(base, scalar)| *base * scalar).sum()
+}
+
+/// Signed digits of a scalar, lowest window first.
+pub fn digits(scalar: Fr, window: u32, windows: u32) -> Vec<i64> {
+    let (plain, opposite) = (scalar.into_bigint(), (-scalar).into_bigint());
+    let (mut rest, sign) = if opposite < plain { (opposite, -1) } else { (plain, 1) };
+    let mut carry = 0;
+    (0..windows)
+        .map(|_| {
+            let value = (rest.0[0] & ((1 << window) - 1)) as i64 + carry;
+            rest >>= window;
+            carry = i64::from(value > 1 << (window - 1));
+            sign * (value - (carry << window))
+        })
+        .collect()
+}
+
+/// Entries sorted by bucket, `(base, negative)`, and the end of each bucket's run.
+fn sort(scalars: &[Fr], plan: &Plan) -> (Vec<(usize, bool)>, Vec<usize>) {
+    let mut buckets = vec![Vec::new(); plan.keys() as usize];
+    for (i, scalar) in scalars.iter().enumerate() {
+        for (w, digit) in digits(*scalar, plan.window, plan.windows).into_iter().enumerate() {
+            if digit != 0 {
+                let key = w * plan.buckets() as usize + digit.unsigned_abs() as usize - 1;
+                buckets[key].push((i, digit < 0));
+            }
+        }
+    }
+    let mut end = 0;
+    let ends = buckets
+        .iter()
+        .map(|bucket| {
+            end += bucket.len();
+            end
+        })
+        .collect();
+    (buckets.concat(), ends)
+}
+
+/// Runs of `(key, point)` summed in shares of `chunk`; what a share's border cuts comes back as partials.
+fn runs<G: Source>(items: &[(u32, G)], chunk: usize, threads: usize, buckets: &mut [G]) -> Vec<(u32, G)> {
+    let mut partials = vec![(NONE, G::zero()); 2 * threads];
+    for (t, share) in items.chunks(chunk).enumerate() {
+        let key_at = |at: usize| items.get(at).map_or(NONE, |item| item.0);
+        let (first, last) = (t * chunk, t * chunk + share.len());
+        for run in share.chunk_by(|a, b| a.0 == b.0) {
+            let key = run[0].0;
+            if key == NONE {
+                continue;
+            }
+            let sum: G = run.iter().map(|(_, point)| *point).sum();
+            let at_start = std::ptr::eq(run.as_ptr(), share.as_ptr());
+            let at_end = std::ptr::eq(run.as_ptr_range().end, share.as_ptr_range().end);
+            let began_before = at_start && first > 0 && key_at(first - 1) == key;
+            let goes_on = at_end && key_at(last) == key;
+            match (began_before, goes_on) {
+                (true, true) => {
+                    partials[2 * t] = (key, sum);
+                    partials[2 * t + 1] = (key, G::zero());
+                }
+                (true, false) => partials[2 * t] = (key, sum),
+                (false, true) => partials[2 * t + 1] = (key, sum),
+                (false, false) => buckets[key as usize] = sum,
+            }
+        }
+    }
+    partials
+}
+
+/// One level of the reduction; `None` for the weighted sums of the first.
+fn msm_reduce<G: Source>(sums: &[G], weighted: Option<&[G]>, segment: usize, shift: u32) -> (Vec<G>, Vec<G>) {
+    let fold = |(j, share): (usize, &[G])| {
+        let (mut run, mut sum) = (G::zero(), G::zero());
+        for value in share[1..].iter().rev() {
+            run += value;
+            sum += run;
+        }
+        run += share[0];
+        for _ in 0..shift {
+            sum.double_in_place();
+        }
+        if let Some(weighted) = weighted {
+            sum += weighted[j * segment..][..share.len()].iter().sum::<G>();
+        }
+        (run, sum)
+    };
+    sums.chunks(segment).enumerate().map(fold).unzip()
+}
+
+/// The plan, carried out on the host.
+pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G {
+    let mut windows = vec![G::zero(); plan.windows as usize];
+    for piece in &plan.chunks {
+        let (bases, scalars) = (&bases[piece.bases.clone()], &scalars[piece.scalars.clone()]);
+        let (entries, ends) = sort(scalars, plan);
+        let mut items: Vec<(u32, G)> = entries
+            .iter()
+            .enumerate()
+            .map(|(at, &(i, negative))| {
+                let point: G = bases[i].into();
+                (ends.partition_point(|&end| end <= at) as u32, if negative { -point } else { point })
+            })
+            .collect();
+        let mut buckets = vec![G::zero(); plan.keys() as usize];
+        for level in &plan.levels {
+            items = runs(&items, level.chunk as usize, level.threads as usize, &mut buckets);
+        }
+        for (window, buckets) in windows.iter_mut().zip(buckets.chunks(plan.buckets() as usize)) {
+            let (mut sums, mut weighted) = (buckets.to_vec(), None);
+            for fold in &plan.folds {
+                let (s, w) = msm_reduce(&sums, weighted.as_deref(), fold.segment as usize, fold.shift);
+                (sums, weighted) = (s, Some(w));
+            }
+            *window += sums[0] + weighted.map_or(G::zero(), |w| w[0]);
+        }
+    }
+    windows.iter().rev().fold(G::zero(), |mut sum, window| {
+        for _ in 0..plan.window {
+            sum.double_in_place();
+        }
+        sum + window
+    })
+}
