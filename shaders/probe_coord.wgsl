@@ -1,5 +1,5 @@
 // Test-only: one coordinate function per operation number, out[i] = op(a[i], b[i]).
-struct ProbeParams { group0: u32, n: u32, op: u32, unused: u32 }
+struct ProbeParams { group0: u32, n: u32, op: u32, count: u32 }
 @group(0) @binding(0) var<uniform> params: ProbeParams;
 @group(0) @binding(1) var<storage, read_write> a: array<CoordWords>;
 @group(0) @binding(2) var<storage, read_write> b: array<CoordWords>;

@@ -1,5 +1,5 @@
-// Test-only: one field function per operation number, out[i] = op(a[i], b[i]). The field comes from `probe_fr.wgsl` or `probe_fq.wgsl`.
-struct ProbeParams { group0: u32, n: u32, op: u32, unused: u32 }
+// For tests, the self-test and the choice of a limb format: one field function per operation number, out[i] = op(a[i], b[i]). The field comes from `probe_fr.wgsl` or `probe_fq.wgsl`.
+struct ProbeParams { group0: u32, n: u32, op: u32, count: u32 }
 @group(0) @binding(0) var<uniform> params: ProbeParams;
 @group(0) @binding(1) var<storage, read_write> a: array<FieldWords>;
 @group(0) @binding(2) var<storage, read_write> b: array<FieldWords>;
@@ -22,6 +22,11 @@ fn probe(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
         case 6u: { if (field_is_zero(x)) { r = field_one(); } }
         case 7u: { r = field_mul(field_add_lazy(x, y), field_add_lazy(y, y)); }
         case 8u: { r = field_sqr(field_add_lazy(x, y)); }
+        case 9u: {
+            // A chain of dependent multiplications: x y^count.
+            r = x;
+            for (var k = 0u; k < params.count; k++) { r = field_mul(r, y); }
+        }
         default: { r = field_one(); }
     }
     out[i] = field_pack(r);

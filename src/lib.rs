@@ -4,14 +4,15 @@
 //! Read it top-down. An adapter ([`arkworks`] or, with the feature of that name, `bellman`) records a circuit into a
 //! [`groth16::Assignment`]; a key in somebody's format ([`formats`]) becomes one [`groth16::ProvingKey`]; a
 //! [`groth16::Backend`] computes the five sums of a proof over that key, by [`msm`] and [`ntt`] on a GPU or by arkworks
-//! on the CPU; [`groth16::Prover`] blinds them, assembles the proof, and lets it out only when it verifies. Below lie
-//! [`kernel`] (WGSL text, pipelines, lists of dispatches) and [`device`] (adapters, memory, transfers, time).
+//! on the CPU; [`groth16::Prover`] blinds them, assembles the proof, and lets it out only when it verifies. [`engine`]
+//! opens the place where all of it runs. Below lie [`kernel`] (WGSL text, pipelines, lists of dispatches) and [`device`] (adapters, memory, transfers, time).
 
 pub mod arkworks;
 #[cfg(feature = "bellman")]
 pub mod bellman;
 pub mod device;
 pub mod encoding;
+pub mod engine;
 pub mod formats;
 pub mod groth16;
 pub mod kernel;

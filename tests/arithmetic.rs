@@ -18,7 +18,7 @@ use prooflane::{
 };
 
 fn params(n: usize, op: u32) -> ProbeParams {
-    ProbeParams { group0: 0, n: n as u32, op, unused: 0 }
+    ProbeParams { group0: 0, n: n as u32, op, count: 3 }
 }
 
 /// Integers below `2p` that a field function may meet, whatever they stand for.
@@ -75,7 +75,7 @@ fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(
     let unradix = F::from(2u64).pow([limbs.radix_bits() as u64]).inverse().expect("2 is a unit");
     let as_field = |x: &ark_ff::BigInt<N>| F::from_le_bytes_mod_order(&x.to_bytes_le());
     type Law<F> = fn(F, F, F) -> F;
-    let laws: [(&str, Law<F>); 9] = [
+    let laws: [(&str, Law<F>); 10] = [
         ("mul", |x, y, u| x * y * u),
         ("sqr", |x, _, u| x * x * u),
         ("add", |x, y, _| x + y),
@@ -85,6 +85,7 @@ fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(
         ("is_zero", |x, _, u| if x.is_zero() { u.inverse().unwrap_or(F::ONE) } else { F::ZERO }),
         ("mul of lazy sums", |x, y, u| (x + y) * (y + y) * u),
         ("sqr of a lazy sum", |x, y, u| (x + y) * (x + y) * u),
+        ("chain of 3", |x, y, u| x * (y * u).pow([3])),
     ];
     for (op, (name, law)) in laws.into_iter().enumerate() {
         let out = run_probe(kernels, kernel, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());

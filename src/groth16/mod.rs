@@ -26,6 +26,7 @@
 
 mod assignment;
 mod cpu;
+mod gpu;
 mod key;
 mod load;
 mod proof;
@@ -39,6 +40,7 @@ use serde::{Serialize, Serializer};
 
 pub use assignment::{Assignment, AssignmentError};
 pub use cpu::CpuBackend;
+pub use gpu::GpuBackend;
 pub use key::{KeyError, MAX_LOG2_DOMAIN, ProvingKey, Query, Shape};
 pub use proof::{PROOF_BYTES, ProofBytesError, proof_from_bytes, proof_to_bytes};
 pub use prove::{ProveError, Proved, Prover};

@@ -20,6 +20,8 @@ use ark_ff::{FftField, Field, One, Zero};
 use ark_poly::{EvaluationDomain, Radix2EvaluationDomain};
 use rayon::prelude::*;
 
+use crate::ntt;
+
 use super::key::MAX_LOG2_DOMAIN;
 
 /// The `n`-th roots of unity together with their odd coset.
@@ -71,18 +73,7 @@ impl Domain {
         if root.pow([size]) != -Fr::one() {
             return Err(wrong());
         }
-        let generator = root.square();
-        let roots = Radix2EvaluationDomain {
-            size,
-            log_size_of_group: log2,
-            size_as_field_element: Fr::from(size),
-            size_inv: Fr::from(size).inverse().ok_or_else(wrong)?,
-            group_gen: generator,
-            group_gen_inv: generator.inverse().ok_or_else(wrong)?,
-            offset: Fr::one(),
-            offset_inv: Fr::one(),
-            offset_pow_size: Fr::one(),
-        };
+        let roots = ntt::host::domain(log2, root.square()).map_err(|_| wrong())?;
         Ok(Self { roots, odd: roots.get_coset(root).ok_or_else(wrong)? })
     }
 

@@ -176,7 +176,7 @@ pub static QUOTIENT_COMBINE: Kernel = kernel!(
     CombineParams,
     128
 );
-/// Test-only: scalar-field functions.
+/// Scalar-field functions, one at a time.
 pub static PROBE_FR: Kernel = kernel!(
     "probe_fr" = "probe",
     [Fr, file!("probe_fr"), file!("probe_field")],
@@ -184,7 +184,7 @@ pub static PROBE_FR: Kernel = kernel!(
     ProbeParams,
     64
 );
-/// Test-only: base-field functions.
+/// Base-field functions, one at a time.
 pub static PROBE_FQ: Kernel = kernel!(
     "probe_fq" = "probe",
     [Fq, file!("probe_fq"), file!("probe_field")],

@@ -193,13 +193,13 @@ twins! {
         /// Bits of an exponent that the low table answers for.
         low_bits: u32,
     }
-    /// Test-only kernels: `shaders/probe_*.wgsl`.
+    /// Probes of single functions: `shaders/probe_*.wgsl`.
     ProbeParams {
         /// Elements.
         n: u32,
         /// Operation number.
         op: u32,
-        /// Padding.
-        unused: u32,
+        /// Repetitions, for the operation that repeats.
+        count: u32,
     }
 }

@@ -60,9 +60,9 @@ impl Default for Options {
 #[derive(Debug, Clone, Error)]
 pub enum MsmError {
     /// Bases and scalars do not pair up.
-    #[error("an MSM over {bases} bases was given {scalars} scalars")]
+    #[error("an MSM that needs {bases} scalars was given {scalars}")]
     Lengths {
-        /// Bases.
+        /// Scalars that the bases call for.
         bases: usize,
         /// Scalars.
         scalars: usize,

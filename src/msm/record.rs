@@ -88,7 +88,7 @@ pub fn record<G: Source>(
     let row = plan.row_bytes();
     let rows = gpu.allocate(Pool::Scratch, "msm window sums", 2 * row * plan.chunks.len() as u64)?;
     let which = G::GROUP as usize;
-    let mut stage = |steps: &mut Steps, part| steps.stage(options.stage.unwrap_or(part));
+    let stage = |steps: &mut Steps, part| steps.stage(options.stage.unwrap_or(part));
     for (index, chunk) in plan.chunks.iter().enumerate() {
         let n = chunk.bases.len() as u64;
         let point = G::GROUP.affine_bytes();

@@ -90,16 +90,7 @@ pub fn root_of_unity(generator: u64, log_n: u32) -> Option<Fr> {
 impl Domain {
     /// The domain of the powers of `root`, which has to have order `2^log_n`.
     pub fn new(kernels: &Kernels, log_n: u32, root: Fr) -> Result<Self, NttError> {
-        if log_n > 32 {
-            return Err(NttError::TooLong { log_n });
-        }
-        let primitive = match log_n.checked_sub(1) {
-            None => root == Fr::ONE,
-            Some(half) => root.pow([1u64 << half]) == -Fr::ONE,
-        };
-        if !primitive {
-            return Err(NttError::Root { log_n });
-        }
+        super::host::domain(log_n, root)?;
         let gpu = kernels.gpu();
         let limits = gpu.limits();
         let plan =

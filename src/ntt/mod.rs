@@ -16,6 +16,7 @@
 //! records [`Domain::dif`] and [`Domain::dit`] into a list of steps of its own, as [`Quotient`] does.
 
 mod domain;
+pub mod host;
 mod plan;
 mod quotient;
 mod record;

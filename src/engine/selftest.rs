@@ -1,0 +1,115 @@
+//! Known answers that an adapter has to give before it is used.
+//!
+//! Drivers miscompile: a rival's G2 doubling came out wrong on Metal, some mobile drivers drop barriers. So before the
+//! first MSM of a group, the first transform, or the first proof on an adapter, the very kernels that will run are
+//! compared with arkworks, on inputs that reach every branch of the formulas. The pairing check of every proof remains
+//! the last word; this is for bare MSMs and transforms, and to blame the adapter by name.
+
+use ark_bls12_381::{Fq, Fr};
+use ark_ec::AffineRepr;
+use ark_ff::{Field, One, Zero};
+
+use crate::{
+    device::{DeviceError, Pool},
+    encoding::Format,
+    kernel::{Kernels, Steps, table::PROBE_FQ, twins::ProbeParams},
+    msm::{self, Options, Source, reference},
+    ntt::{self, Direction, root_of_unity},
+};
+
+fn wrong(kernels: &Kernels, what: &str) -> DeviceError {
+    DeviceError::SelfTest {
+        adapter: kernels.gpu().info().name.clone(),
+        what: format!("{what} ({} limbs)", kernels.format().name()),
+    }
+}
+
+/// An MSM of 37 terms: infinity, repeated and opposite bases; scalars 0, 1, r-1 and dense ones.
+pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
+    let generator = G::Affine::generator();
+    let scalar = |i: u64| Fr::from(i * i + 3).pow([u64::MAX]);
+    let bases: Vec<G::Affine> = (0..37u64)
+        .map(|i| match i % 6 {
+            0 => generator,
+            1 => -generator,
+            2 => G::Affine::zero(),
+            _ => (generator * scalar(i)).into_affine(),
+        })
+        .collect();
+    let scalars: Vec<Fr> = (0..37)
+        .map(|i| match i % 7 {
+            0 => Fr::zero(),
+            1 => Fr::one(),
+            2 => -Fr::one(),
+            3 => scalar(5),
+            _ => scalar(i),
+        })
+        .collect();
+    let want = reference::naive::<G>(&bases, &scalars);
+    for window in [3, 8] {
+        let options = Options { window: Some(window), stage: None, cpu_below: 0 };
+        match msm::msm::<G>(kernels, &bases, &scalars, &options) {
+            Ok(got) if got == want => {}
+            Ok(_) => return Err(wrong(kernels, &format!("an MSM in {}", G::GROUP.name()))),
+            Err(msm::MsmError::Device(error)) => return Err(error),
+            Err(other) => return Err(wrong(kernels, &other.to_string())),
+        }
+    }
+    Ok(())
+}
+
+/// Transforms of 2^10, which take a strided and a contiguous pass, forward and back over a coset.
+pub fn transforms(kernels: &Kernels) -> Result<(), DeviceError> {
+    let log_n = 10;
+    let root = root_of_unity(7, log_n).unwrap_or(Fr::one());
+    let values: Vec<Fr> = (0..1u64 << log_n).map(|i| Fr::from(i + 2).pow([u64::MAX])).collect();
+    let shift = Fr::from(7u64);
+    let run = |data: &mut Vec<Fr>, direction| match ntt::ntt(kernels, data, direction, Some(shift), root) {
+        Err(ntt::NttError::Device(error)) => Err(error),
+        Err(other) => Err(wrong(kernels, &other.to_string())),
+        Ok(()) => Ok(()),
+    };
+    let mut data = values.clone();
+    run(&mut data, Direction::Forward)?;
+    // Value 3 by Horner's rule; the way back then ties all values together.
+    let at = shift * root.pow([3u64]);
+    let want = values.iter().rev().fold(Fr::zero(), |sum, c| sum * at + c);
+    if data[3] != want {
+        return Err(wrong(kernels, "a transform"));
+    }
+    run(&mut data, Direction::Inverse)?;
+    if data != values {
+        return Err(wrong(kernels, "an inverse transform"));
+    }
+    Ok(())
+}
+
+/// Multiplications per second of the base field in this format, over chains whose ends are checked.
+pub fn multiplication_rate(kernels: &Kernels) -> Result<f64, DeviceError> {
+    const CHAIN: u32 = 64;
+    let gpu = kernels.gpu();
+    let format: Format = kernels.format();
+    // Enough lanes to fill a card; a software adapter would only be slow on them.
+    let lanes: usize = if gpu.info().device_type == wgpu::DeviceType::Cpu { 1 << 10 } else { 1 << 17 };
+    let [x, y] = [2u64, 3].map(|k| Fq::from(k).pow([u64::MAX, 1]));
+    let words = |v: Fq| bytemuck::cast_slice(&vec![format.fq_words(v); lanes]).to_vec();
+    let a = gpu.store(Pool::Scratch, "self-test", &words(x))?;
+    let b = gpu.store(Pool::Scratch, "self-test", &words(y))?;
+    let out = gpu.allocate(Pool::Scratch, "self-test", 48 * lanes as u64)?;
+    let mut steps = Steps::new(gpu.limits());
+    let params = ProbeParams { group0: 0, n: lanes as u32, op: 9, count: CHAIN };
+    steps.dispatch(&PROBE_FQ, lanes as u64, params, &[&a, &b, &out]);
+    kernels.run(&steps)?;
+    let begin = std::time::Instant::now();
+    kernels.run(&steps)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let bytes = gpu.read(&[&out])?.swap_remove(0);
+    // Montgomery words: x R times (y R) / R each step stays x y^k R.
+    let want = x * y.pow([u64::from(CHAIN)]);
+    let right = bytes.chunks_exact(48).all(|chunk| {
+        let mut words = [0u32; 12];
+        bytemuck::cast_slice_mut::<u32, u8>(&mut words).copy_from_slice(chunk);
+        format.fq_from_words(&words) == want
+    });
+    if right { Ok(lanes as f64 * f64::from(CHAIN) / seconds) } else { Err(wrong(kernels, "a field multiplication")) }
+}

@@ -1,0 +1,91 @@
+//! Whole proofs, MSMs and transforms through the engine, on the device: the tables that the CPU backend passes too.
+
+mod circuits;
+mod common;
+
+use std::sync::Arc;
+
+use ark_bls12_381::{Fr, G1Projective, G2Projective};
+use ark_ec::{CurveGroup, PrimeGroup, VariableBaseMSM};
+use ark_ff::{AdditiveGroup, UniformRand};
+use ark_poly::{EvaluationDomain, Radix2EvaluationDomain};
+use common::{formats, gpu, kernels};
+use prooflane::{
+    device::{DeviceError, Select},
+    encoding::Format,
+    engine::{Engine, EngineError, Options},
+    groth16::GpuBackend,
+    ntt::Direction,
+};
+
+#[test]
+fn proofs_equal_arkworks_on_the_device() {
+    for format in formats() {
+        circuits::proofs_equal_arkworks(&|key| {
+            Box::new(GpuBackend::load(kernels(format), key).expect("a key on the device"))
+        });
+    }
+}
+
+#[test]
+fn self_test_passes_and_a_format_is_chosen() {
+    let engine = Engine::on(gpu().clone(), None).expect("an engine");
+    engine.self_test().expect("this adapter computes right");
+    let measured: Vec<Format> = engine.rates().iter().map(|(format, _)| *format).collect();
+    assert_eq!(measured, formats());
+    assert!(engine.rates().iter().all(|(_, rate)| *rate > 0.0));
+}
+
+#[test]
+fn msm_and_ntt_on_ark_types() {
+    let rng = &mut ark_std::test_rng();
+    let on_device = Engine::on(gpu().clone(), Some(formats()[0])).expect("an engine");
+    for engine in [on_device, Engine::cpu()] {
+        let scalars: Vec<Fr> = (0..700).map(|_| Fr::rand(rng)).collect();
+        let bases: Vec<_> = (0..700u64).map(|i| (G1Projective::generator() * Fr::from(i)).into_affine()).collect();
+        assert_eq!(engine.msm_g1(&bases, &scalars).expect("an MSM"), G1Projective::msm_unchecked(&bases, &scalars));
+        let bases: Vec<_> = (0..700u64).map(|i| (G2Projective::generator() * Fr::from(i)).into_affine()).collect();
+        assert_eq!(engine.msm_g2(&bases, &scalars).expect("an MSM"), G2Projective::msm_unchecked(&bases, &scalars));
+        let error = engine.msm_g2(&bases, &scalars[1..]).expect_err("lengths differ").to_string();
+        assert_eq!(error, "an MSM that needs 700 scalars was given 699");
+
+        let domain = Radix2EvaluationDomain::<Fr>::new(512).expect("a domain");
+        let shift = Fr::from(9u64);
+        let mut values = scalars[..512].to_vec();
+        engine.ntt(&mut values, Direction::Forward, Some(shift), domain.group_gen).expect("a transform");
+        assert_eq!(values, domain.get_coset(shift).expect("a coset").fft(&scalars[..512]));
+        engine.ntt(&mut values, Direction::Inverse, Some(shift), domain.group_gen).expect("a transform");
+        assert_eq!(values, scalars[..512]);
+        let error =
+            engine.ntt(&mut values[1..], Direction::Forward, None, domain.group_gen).expect_err("511").to_string();
+        assert_eq!(error, "a transform needs a power of two elements, not 511");
+        let error =
+            engine.ntt(&mut values, Direction::Forward, Some(Fr::ZERO), domain.group_gen).expect_err("no coset");
+        assert_eq!(error.to_string(), prooflane::ntt::NttError::Coset.to_string());
+    }
+}
+
+#[test]
+fn unknown_adapters_are_named() {
+    for text in ["no such card", "#99", "pci:ffff:ff:ff.f"] {
+        let Ok(select) = text.parse::<Select>();
+        let error = Engine::open(&Options { select, ..Default::default() }).expect_err("no such adapter");
+        assert!(matches!(error, EngineError::Device(DeviceError::NoAdapter { .. })), "{error}");
+        let message = error.to_string();
+        let wanted = format!("no adapter matches '{text}'; found: #0 ");
+        assert!(message.starts_with(&wanted), "{message}");
+    }
+}
+
+/// A key larger than the budget is refused with both numbers, and the budget is whole again.
+#[test]
+fn budgets_are_kept() {
+    let limits = prooflane::device::Limits { memory: 1 << 16, ..gpu().limits() };
+    let options = prooflane::device::Options { limits: Some(limits), ..common::options() };
+    let small = prooflane::device::Gpu::open(&options).expect("a device");
+    let kernels = Arc::new(prooflane::kernel::Kernels::new(small.clone(), formats()[0]));
+    let key = Arc::new((&circuits::Chain::new(700, 2).key()).try_into().expect("a key"));
+    let error = GpuBackend::load(kernels, key).expect_err("64 KiB are too few").to_string();
+    assert!(error.contains("bytes on the device, the limit is"), "{error}");
+    assert_eq!(small.usage().leased, 0);
+}
