@@ -1,6 +1,7 @@
-//! The main job's host half: real Sapling statements under the ceremony's keys, equal to bellman's.
+//! The main job: real Sapling statements under the ceremony's keys, equal to bellman's, on the CPU and on the device.
 
 mod circuits;
+mod common;
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,13 +15,16 @@ use circuits::Load;
 use prooflane::{
     bellman::{record, scalar_from_ark, shape},
     formats::bellman::{Check, Parameters, Trailing},
-    groth16::{CpuBackend, Prover, ProvingKey},
+    groth16::{CpuBackend, GpuBackend, Prover, ProvingKey},
     sapling::{Case, Circuit, ParameterFiles, check_hash, parameters},
 };
 
 static FILES: LazyLock<ParameterFiles> = LazyLock::new(|| parameters().unwrap());
 
 const CPU: Load = &|key| Box::new(CpuBackend::load(key).unwrap());
+
+/// In the format that is fastest where it is supported; the small circuits go through all of them.
+const GPU: Load = &|key| Box::new(GpuBackend::load(common::kernels(common::formats()[0]), key).unwrap());
 
 /// `circuit` over a backend: counts, statement, bytes, both verifiers, a flipped input.
 fn equals_bellman(circuit: Circuit, load: Load) {
@@ -41,6 +45,9 @@ fn equals_bellman(circuit: Circuit, load: Load) {
     let prover = Prover::new(key.clone(), load(key.clone()));
     let proved = prover.prove_with(assignment, r, s).unwrap();
     assert_eq!(proved.bytes(), case.reference_proof(r, s).unwrap());
+    for stage in &proved.stages {
+        eprintln!("{circuit:?} {:<12} {:>10.3?} {:>10.3?}", stage.stage, stage.host, stage.device);
+    }
 
     let ark = |inputs: &[Fr]| Groth16::<Bls12_381>::verify_proof(prover.prepared_vk(), &proved.proof, inputs).unwrap();
     let bellman = |inputs: &[Fr]| case.bellman_verifies(&proved.bytes(), inputs).unwrap();
@@ -60,6 +67,16 @@ fn output_equals_bellman() {
 #[test]
 fn spend_equals_bellman() {
     equals_bellman(Circuit::Spend, CPU);
+}
+
+#[test]
+fn output_on_the_device_equals_bellman() {
+    equals_bellman(Circuit::Output, GPU);
+}
+
+#[test]
+fn spend_on_the_device_equals_bellman() {
+    equals_bellman(Circuit::Spend, GPU);
 }
 
 #[test]
