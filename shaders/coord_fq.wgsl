@@ -8,5 +8,4 @@ fn coord_pack(a: Coord) -> CoordWords { return fq_pack(a); }
 fn coord_add(a: Coord, b: Coord) -> Coord { return fq_add(a, b); }
 fn coord_sub(a: Coord, b: Coord) -> Coord { return fq_sub(a, b); }
 fn coord_mul(a: Coord, b: Coord) -> Coord { return fq_mul(a, b); }
-fn coord_sqr(a: Coord) -> Coord { return fq_sqr(a); }
 fn coord_is_zero(a: Coord) -> bool { return fq_is_zero(a); }

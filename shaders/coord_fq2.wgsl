@@ -34,21 +34,3 @@ fn coord_mul(a: Coord, b: Coord) -> Coord {
     }
     return Fq2(fq_sub(low, high), fq_sub(fq_sub(x, low), high));
 }
-
-// 2M: (a0 + a1)(a0 - a1) + 2 a0 a1 u.
-fn coord_sqr(a: Coord) -> Coord {
-    var x = fq_add_lazy(a.c0, a.c1);
-    var y = fq_sub(a.c0, a.c1);
-    var real = fq_zero();
-    for (var k = 0u; k < 2u; k++) {
-        let product = fq_mul(x, y);
-        if (k == 0u) {
-            real = product;
-            x = fq_add_lazy(a.c0, a.c0);
-            y = a.c1;
-        } else {
-            x = product;
-        }
-    }
-    return Fq2(real, x);
-}

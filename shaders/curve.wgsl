@@ -31,38 +31,72 @@ fn xyzz_from_affine(p: Affine) -> Xyzz {
     return Xyzz(p.x, p.y, coord_one(), coord_one());
 }
 
-// The common end of addition and doubling, 5M + 2S. Both formulas compute, from a difference P and a slope numerator R,
-//     X3 = R^2 - PPP - 2 Q,   Y3 = R (Q - X3) - Y1 PPP,   Q = X1 PP,
+// The formulas below are written as short programs: a loop over steps with one multiplication in it. Unrolled, the ten
+// to fifteen copies of the multiplication in each formula overflow instruction caches and cost drivers seconds of
+// compilation each; here a kernel holds two. A squaring is a multiplication of a value by itself.
+
+// The common end of addition and doubling, 6M + 2S; a doubling takes one step more. Both formulas compute, from a difference P and
+// a slope numerator R,
+//     X3 = R^2 - PPP - 2 Q,   Y3 = R (Q - X3) - Y1 PPP,   Q = X1 PP,   ZZ3 = ZZ PP,   ZZZ3 = ZZZ PPP,
 // where a doubling has P = 2 Y1, R = 3 X1^2 and no PPP in X3 (EFD's U, M; V = PP, W = PPP, S = Q). So a doubling is an
 // addition with another P and R: one more squaring, where a branch of its own would double the code.
-struct Chord { x: Coord, y: Coord, pp: Coord, ppp: Coord }
-fn chord(x1: Coord, y1: Coord, difference: Coord, slope: Coord) -> Chord {
-    var p = difference;
+// Opposite points need no case of their own: P = 0 makes PP and with it ZZ3 zero, which is infinity.
+fn chord(x1: Coord, y1: Coord, zz: Coord, zzz: Coord, difference: Coord, slope: Coord) -> Xyzz {
+    let doubling = coord_is_zero(difference) && coord_is_zero(slope);
     var r = slope;
-    let doubling = coord_is_zero(p) && coord_is_zero(r);
+    var pp = coord_zero();
+    var ppp = coord_zero();
+    var q = coord_zero();
+    var sum = Xyzz(x1, y1, zz, zzz);
+    var left = difference;
+    var right = difference;
+    var step = 1u;
     if (doubling) {
-        p = coord_add(y1, y1);
-        let xx = coord_sqr(x1);
-        r = coord_add(coord_add(xx, xx), xx);
+        left = x1;
+        right = x1;
+        step = 0u;
     }
-    let pp = coord_sqr(p);
-    let ppp = coord_mul(p, pp);
-    let q = coord_mul(x1, pp);
-    var x = coord_sub(coord_sqr(r), coord_add(q, q));
-    if (!doubling) { x = coord_sub(x, ppp); }
-    let y = coord_sub(coord_mul(r, coord_sub(q, x)), coord_mul(y1, ppp));
-    return Chord(x, y, pp, ppp);
+    for (; step < 9u; step++) {
+        let product = coord_mul(left, right);
+        switch (step) {
+            case 0u: {
+                r = coord_add(coord_add(product, product), product);
+                left = coord_add(y1, y1);
+                right = left;
+            }
+            case 1u: { pp = product; right = pp; }
+            case 2u: { ppp = product; left = sum.x; }
+            case 3u: { q = product; left = r; right = r; }
+            case 4u: {
+                sum.x = coord_sub(product, coord_add(q, q));
+                if (!doubling) { sum.x = coord_sub(sum.x, ppp); }
+                right = coord_sub(q, sum.x);
+            }
+            case 5u: { q = product; left = sum.y; right = ppp; }
+            case 6u: { sum.y = coord_sub(q, product); left = sum.zzz; }
+            case 7u: { sum.zzz = product; left = sum.zz; right = pp; }
+            default: { sum.zz = product; }
+        }
+    }
+    return sum;
 }
 
-// a + p, 8M + 2S (+ 1S where a = p). Opposite points need no case of their own: P = 0 makes PP and with it ZZ3 zero,
-// which is infinity.
+// a + p, 8M + 2S (+ 1S where a = p).
 fn xyzz_add_affine(a: Xyzz, p: Affine) -> Xyzz {
     if (affine_is_infinity(p)) { return a; }
     if (xyzz_is_infinity(a)) { return Xyzz(p.x, p.y, coord_one(), coord_one()); }
-    let difference = coord_sub(coord_mul(p.x, a.zz), a.x);
-    let slope = coord_sub(coord_mul(p.y, a.zzz), a.y);
-    let c = chord(a.x, a.y, difference, slope);
-    return Xyzz(c.x, c.y, coord_mul(a.zz, c.pp), coord_mul(a.zzz, c.ppp));
+    var x = p.x;
+    var y = p.y;
+    var factor = a.zz;
+    for (var step = 0u; step < 2u; step++) {
+        // First x ZZ1, then, with both exchanged, y ZZZ1.
+        let product = coord_mul(x, factor);
+        x = y;
+        y = product;
+        factor = a.zzz;
+    }
+    // x and y have changed places twice.
+    return chord(a.x, a.y, a.zz, a.zzz, coord_sub(x, a.x), coord_sub(y, a.y));
 }
 
 // a + b, 12M + 2S (+ 1S where a = b). When doubling, X1 and Y1 carry the factors ZZ2 and ZZZ2, and so does the result:
@@ -70,12 +104,23 @@ fn xyzz_add_affine(a: Xyzz, p: Affine) -> Xyzz {
 fn xyzz_add(a: Xyzz, b: Xyzz) -> Xyzz {
     if (xyzz_is_infinity(b)) { return a; }
     if (xyzz_is_infinity(a)) { return b; }
-    let x1 = coord_mul(a.x, b.zz);
-    let y1 = coord_mul(a.y, b.zzz);
-    let difference = coord_sub(coord_mul(b.x, a.zz), x1);
-    let slope = coord_sub(coord_mul(b.y, a.zzz), y1);
-    let c = chord(x1, y1, difference, slope);
-    let zz = coord_mul(coord_mul(a.zz, b.zz), c.pp);
-    let zzz = coord_mul(coord_mul(a.zzz, b.zzz), c.ppp);
-    return Xyzz(c.x, c.y, zz, zzz);
+    var x1 = coord_zero();
+    var y1 = coord_zero();
+    var x2 = coord_zero();
+    var y2 = coord_zero();
+    var zz = coord_zero();
+    var left = a.x;
+    var right = b.zz;
+    for (var step = 0u; step < 6u; step++) {
+        let product = coord_mul(left, right);
+        switch (step) {
+            case 0u: { x1 = product; left = a.zz; }
+            case 1u: { zz = product; right = b.x; }
+            case 2u: { x2 = product; left = b.y; right = a.zzz; }
+            case 3u: { y2 = product; left = b.zzz; right = a.y; }
+            case 4u: { y1 = product; right = a.zzz; }
+            default: { left = product; }
+        }
+    }
+    return chord(x1, y1, zz, left, coord_sub(x2, x1), coord_sub(y2, y1));
 }

@@ -19,7 +19,7 @@ use crate::{
     device::{self, DeviceError, Gpu, Limits, Select},
     encoding::Format,
     groth16::{CpuBackend, GpuBackend, ProveError, Prover, ProvingKey},
-    kernel::{Compiled, Kernels},
+    kernel::{Compiled, Kernels, table::PROBE_FQ},
     msm::{self, MsmError},
     ntt::{self, Direction, NttError},
 };
@@ -121,8 +121,16 @@ impl Engine {
             None => {
                 let mut best: Option<(f64, Kernels)> = None;
                 let mut failure = None;
-                for format in Format::ALL.into_iter().filter(|&format| able(format)) {
-                    let kernels = Kernels::new(gpu.clone(), format);
+                let candidates = Format::ALL.into_iter().filter(|&format| able(format));
+                let candidates: Vec<_> = candidates.map(|format| Kernels::new(gpu.clone(), format)).collect();
+                // Compiled side by side, measured one after the other.
+                std::thread::scope(|scope| {
+                    for kernels in &candidates {
+                        scope.spawn(|| kernels.prepare(&[&PROBE_FQ]));
+                    }
+                });
+                for kernels in candidates {
+                    let format = kernels.format();
                     match selftest::multiplication_rate(&kernels) {
                         Ok(rate) => {
                             tracing::info!(format = format.name(), rate, "field multiplications per second");
