@@ -132,7 +132,7 @@ pub(super) fn circuit(report: &CircuitReport) -> String {
         report.circuit, report.constraints, report.log2_domain, report.backend
     );
     let mut line = |name: &str, value: String| {
-        let _ = writeln!(text, "  {name:<12}{value}");
+        let _ = writeln!(text, "{}", format!("  {name:<12}{value}").trim_end());
     };
     line("read key", format!("{:>10} ms", millis(report.read)));
     line("load key", format!("{:>10} ms", millis(report.load)));
