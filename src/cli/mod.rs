@@ -1,0 +1,164 @@
+//! What the command line reads, and how it ends.
+//!
+//! Results go to standard output, as text or (`--json`) as one object and nothing else; progress and log lines
+//! (`RUST_LOG`) go to standard error. Exit codes: 0 all is well, 1 a check or a computation failed, 2 what was asked
+//! for is not there (an adapter, a format, a feature of the build) or the arguments make no sense.
+
+mod adapters;
+#[cfg(feature = "sapling")]
+mod demo;
+mod output;
+mod place;
+#[cfg(feature = "sapling")]
+mod record;
+
+use std::{io::Write, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use prooflane::encoding::Format;
+
+/// Proves Groth16 over BLS12-381 on any GPU that wgpu reaches.
+#[derive(Parser)]
+#[command(version, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Environment:
+  PROOFLANE_ADAPTER   what --adapter would say; `none` is --cpu
+  WGPU_BACKEND, WGPU_ADAPTER_NAME and the other variables of wgpu
+  RUST_LOG            log lines on standard error, for example prooflane=debug
+
+Exit codes: 0 success, 1 a check or computation failed, 2 what was asked for is not there.";
+
+/// Flags that every command takes.
+#[derive(Args)]
+struct Global {
+    /// The adapter: `auto`, an index (`#0`), a backend (`vulkan`), `pci:<address>`, or a part of the name
+    #[arg(long, global = true, value_name = "ADAPTER")]
+    adapter: Option<String>,
+    /// Compute on the CPU, by arkworks
+    #[arg(long, global = true)]
+    cpu: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List adapters with what matters of them, and self-test each
+    Adapters,
+    /// Prove something real
+    Demo {
+        #[command(subcommand)]
+        demo: Demo,
+    },
+}
+
+#[derive(Subcommand)]
+enum Demo {
+    /// Prove Zcash's Sapling circuits with the parameters of their ceremony, and compare with bellman
+    Sapling(Sapling),
+}
+
+/// Flags of `demo sapling`.
+#[derive(Args)]
+#[cfg_attr(not(feature = "sapling"), expect(dead_code, reason = "parsed to be refused by name"))]
+struct Sapling {
+    /// Limb format; measured if absent
+    #[arg(long)]
+    format: Option<FormatName>,
+    /// Which circuit
+    #[arg(long, default_value = "both")]
+    circuit: CircuitName,
+    /// Seed of the made-up statements and of the blinding
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Append the times of this run to DIR/<date>.csv
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FormatName {
+    U64,
+    U32,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::U64 => Self::U64,
+            FormatName::U32 => Self::U32,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CircuitName {
+    Output,
+    Spend,
+    Both,
+}
+
+/// Why a command ends with another exit code than 0.
+#[derive(Debug)]
+struct Failure {
+    code: u8,
+    reason: String,
+    /// The report was printed before the failure was known; a JSON object for the error would be a second one.
+    reported: bool,
+}
+
+impl Failure {
+    /// A check or a computation failed.
+    fn failed(error: impl std::fmt::Display) -> Self {
+        Self { code: 1, reason: error.to_string(), reported: false }
+    }
+
+    /// What was asked for is not there.
+    fn absent(error: impl std::fmt::Display) -> Self {
+        Self { code: 2, reason: error.to_string(), reported: false }
+    }
+
+    /// The report says so already.
+    fn reported(self) -> Self {
+        Self { reported: true, ..self }
+    }
+}
+
+/// Parses, runs, and turns failures into exit codes.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("prooflane=warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let result = match &cli.command {
+        Command::Adapters => adapters::run(&cli.global),
+        Command::Demo { demo: Demo::Sapling(flags) } => sapling(&cli.global, flags),
+    };
+    let Err(failure) = result else { return ExitCode::SUCCESS };
+    if cli.global.json && !failure.reported {
+        let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "passed": false, "error": failure.reason }));
+    }
+    let _ = writeln!(std::io::stderr(), "error: {}", failure.reason);
+    ExitCode::from(failure.code)
+}
+
+#[cfg(feature = "sapling")]
+fn sapling(global: &Global, flags: &Sapling) -> Result<(), Failure> {
+    demo::run(global, flags)
+}
+
+#[cfg(not(feature = "sapling"))]
+fn sapling(_: &Global, _: &Sapling) -> Result<(), Failure> {
+    Err(Failure::absent(
+        "this build is without the Sapling circuits and their 51 MB of parameters; \
+         build with them: cargo run --release --features sapling -- demo sapling",
+    ))
+}

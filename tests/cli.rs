@@ -1,0 +1,150 @@
+//! The binary from outside: exit codes, messages, and that `--json` prints one object and nothing else.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// No backend of this build answers to `gl`, so that no adapter is found.
+const NO_ADAPTER: (&str, &str) = ("WGPU_BACKEND", "gl");
+
+fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prooflane"));
+    command.args(arguments).env_remove("RUST_LOG");
+    for (name, value) in environment {
+        command.env(name, value);
+    }
+    command.output().expect("the binary runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into()
+}
+
+/// The exit code, and the object that standard output has to be.
+fn json(arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, Value) {
+    let output = run(arguments, environment);
+    let text = stdout(&output);
+    let object = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{}", stderr(&output)));
+    (output.status.code(), object)
+}
+
+#[test]
+fn adapters_are_listed_and_tested() {
+    let (code, report) = json(&["adapters", "--json"], &[]);
+    assert_eq!(code, Some(0), "{report:#}");
+    assert_eq!(report["passed"], true);
+    for adapter in report["adapters"].as_array().expect("a list") {
+        assert!(adapter["error"].is_null(), "{adapter:#}");
+        assert!(adapter["limits"]["binding"].as_u64() > Some(0), "{adapter:#}");
+        let format = adapter["format"].as_str().expect("a format");
+        let rates = adapter["rates"].as_array().expect("rates");
+        assert!(rates.iter().any(|rate| rate["format"] == format && rate["per_second"].as_f64() > Some(0.0)));
+        let features = ["present", "absent"].map(|list| adapter[list].as_array().map_or(0, Vec::len));
+        assert_eq!(features.iter().sum::<usize>(), 7);
+    }
+}
+
+#[test]
+fn without_an_adapter_the_cpu_answers_and_says_so() {
+    for (arguments, environment, says) in [
+        (&["adapters"][..], &[NO_ADAPTER][..], "no adapter found: the CPU backend (arkworks) answers"),
+        (&["adapters", "--cpu"], &[], "default: CPU (arkworks), as asked for"),
+        (&["adapters"], &[("PROOFLANE_ADAPTER", "none")], "default: CPU (arkworks), as asked for"),
+    ] {
+        let output = run(arguments, environment);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).contains(says), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn unknown_adapters_are_refused_by_name() {
+    for environment in [&[][..], &[NO_ADAPTER]] {
+        let output = run(&["adapters", "--adapter", "no such card"], environment);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(stdout(&output), "");
+        let begin = "error: no adapter matches 'no such card'; found: ";
+        assert!(stderr(&output).starts_with(begin), "{}", stderr(&output));
+    }
+    let (code, report) = json(&["--adapter", "#99", "--json", "adapters"], &[]);
+    assert_eq!(code, Some(2));
+    assert_eq!(report["passed"], false);
+    assert!(report["error"].as_str().is_some_and(|error| error.starts_with("no adapter matches '#99'")), "{report}");
+}
+
+#[test]
+fn bad_arguments_are_refused() {
+    for (arguments, says) in [
+        (&["--no-such-flag"][..], "unexpected argument '--no-such-flag'"),
+        (&[], "Usage: prooflane"),
+        (&["prove"], "unrecognized subcommand 'prove'"),
+        (&["demo"], "Usage: prooflane demo"),
+        (&["demo", "sapling", "--circuit", "orchard"], "possible values: output, spend, both"),
+        (&["demo", "sapling", "--format", "u128"], "possible values: u64, u32"),
+        (&["demo", "sapling", "--seed", "one"], "invalid digit"),
+        (&["adapters", "--cpu", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
+        (&["--cpu", "adapters", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
+    ] {
+        let output = run(arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+    }
+}
+
+#[cfg(not(feature = "sapling"))]
+#[test]
+fn without_the_feature_the_demonstration_says_how_to_build_it() {
+    let output = run(&["demo", "sapling"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("cargo run --release --features sapling -- demo sapling"), "{}", stderr(&output));
+}
+
+#[cfg(feature = "sapling")]
+mod sapling {
+    use super::*;
+
+    #[test]
+    fn an_output_is_proved_on_the_cpu_and_recorded() {
+        let directory = std::env::temp_dir().join(format!("prooflane-record-{}", std::process::id()));
+        let path = directory.to_str().expect("a path");
+        let arguments = ["demo", "sapling", "--circuit", "output", "--json", "--record", path];
+        let (code, report) = json(&arguments, &[NO_ADAPTER, ("PROOFLANE_COMMIT", "abc1234")]);
+        assert_eq!(code, Some(0), "{report:#}");
+        assert_eq!(report["passed"], true);
+        assert_eq!(report["place"]["kind"], "cpu");
+        let reason = report["place"]["fallback"].as_str().expect("a reason");
+        assert!(reason.starts_with("no adapter matches 'auto'; found: none"), "{reason}");
+        let circuit = &report["circuits"][0];
+        assert_eq!(circuit["proof"].as_str().map(str::len), Some(2 * 192));
+        assert_eq!(circuit["warm"].as_array().map(Vec::len), Some(5));
+        assert!(circuit["checks"].as_array().expect("checks").iter().all(|check| check["passed"] == true));
+
+        let file = std::fs::read_dir(&directory).expect("a directory").next().expect("a file").expect("a file").path();
+        let text = std::fs::read_to_string(&file).expect("rows");
+        std::fs::remove_dir_all(&directory).expect("removed");
+        let lines: Vec<&str> = text.lines().collect();
+        let header = "bench,group,variant,distribution,log2n,median_ms,min_ms,device_ms,bytes,checked,adapter,commit";
+        assert_eq!(lines[0], header);
+        assert!(lines.iter().all(|line| line.split(',').count() == 12), "{text}");
+        assert!(lines[1].starts_with("cold,first_proof,auto,sapling-output,13,"), "{text}");
+        assert!(lines[2].starts_with("prove,groth16,auto,sapling-output,13,"), "{text}");
+        assert!(lines[2].ends_with(",,,yes,cpu,abc1234"), "{text}");
+        assert_eq!(lines.len(), 3, "{text}");
+    }
+
+    #[test]
+    fn a_missing_adapter_is_not_replaced_by_the_cpu() {
+        for arguments in
+            [&["demo", "sapling", "--adapter", "no such card"][..], &["demo", "sapling", "--cpu", "--format", "u32"]]
+        {
+            let output = run(arguments, &[]);
+            assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+            assert_eq!(stdout(&output), "");
+        }
+    }
+}
