@@ -1,9 +1,8 @@
-//! The main job: real Sapling statements under the ceremony's keys, equal to bellman's, on the CPU and on the device.
+//! The main job: real Sapling statements under the ceremony's keys on the CPU, equal to bellman's. On the device: `sapling_gpu.rs`.
 
 mod circuits;
-mod common;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use ark_bls12_381::{Bls12_381, Fr};
 use ark_ff::{One, UniformRand, Zero};
@@ -11,53 +10,18 @@ use ark_groth16::Groth16;
 use ark_serialize::CanonicalSerialize;
 use ark_std::rand::{SeedableRng, rngs::StdRng};
 use bls12_381::{Bls12, G1Projective, G2Projective, Scalar};
-use circuits::Load;
+use circuits::{
+    Load,
+    sapling::{FILES, equals_bellman},
+};
 use prooflane::{
     bellman::{record, scalar_from_ark, shape},
     formats::bellman::{Check, Parameters, Trailing},
-    groth16::{CpuBackend, GpuBackend, Prover, ProvingKey},
-    sapling::{Case, Circuit, ParameterFiles, check_hash, parameters},
+    groth16::{CpuBackend, Prover, ProvingKey},
+    sapling::{Case, Circuit, check_hash},
 };
 
-static FILES: LazyLock<ParameterFiles> = LazyLock::new(|| parameters().unwrap());
-
 const CPU: Load = &|key| Box::new(CpuBackend::load(key).unwrap());
-
-/// In the format that is fastest where it is supported; the small circuits go through all of them.
-const GPU: Load = &|key| Box::new(GpuBackend::load(common::kernels(common::formats()[0]), key).unwrap());
-
-/// `circuit` over a backend: counts, statement, bytes, both verifiers, a flipped input.
-fn equals_bellman(circuit: Circuit, load: Load) {
-    let case = Case::new(&FILES, circuit, 1).unwrap();
-    let counts = circuit.counts();
-    let (key, assignment) = (&case.key, &case.assignment);
-    assert_eq!(assignment.constraints(), counts.constraints);
-    assert_eq!(key.num_inputs(), counts.inputs);
-    assert_eq!(key.num_aux(), counts.aux);
-    assert_eq!(key.log2_domain(), counts.log2_domain);
-    assert_eq!([key.a().len(), key.b_g1().len(), key.b_g2().len()], [counts.a, counts.b, counts.b]);
-    assert_eq!(FILES.file(circuit).len(), counts.file);
-    // Computed by the wallet's functions against recorded from the circuit.
-    assert_eq!(case.public_inputs, assignment.public_inputs());
-
-    let rng = &mut StdRng::seed_from_u64(2);
-    let (r, s) = (Fr::rand(rng), Fr::rand(rng));
-    let prover = Prover::new(key.clone(), load(key.clone()));
-    let proved = prover.prove_with(assignment, r, s).unwrap();
-    assert_eq!(proved.bytes(), case.reference_proof(r, s).unwrap());
-    for stage in &proved.stages {
-        eprintln!("{circuit:?} {:<12} {:>10.3?} {:>10.3?}", stage.stage, stage.host, stage.device);
-    }
-
-    let ark = |inputs: &[Fr]| Groth16::<Bls12_381>::verify_proof(prover.prepared_vk(), &proved.proof, inputs).unwrap();
-    let bellman = |inputs: &[Fr]| case.bellman_verifies(&proved.bytes(), inputs).unwrap();
-    assert!(ark(&case.public_inputs) && bellman(&case.public_inputs));
-    for flipped in 0..case.public_inputs.len() {
-        let mut inputs = case.public_inputs.clone();
-        inputs[flipped] += Fr::one();
-        assert!(!ark(&inputs) && !bellman(&inputs), "input {flipped}");
-    }
-}
 
 #[test]
 fn output_equals_bellman() {
@@ -67,16 +31,6 @@ fn output_equals_bellman() {
 #[test]
 fn spend_equals_bellman() {
     equals_bellman(Circuit::Spend, CPU);
-}
-
-#[test]
-fn output_on_the_device_equals_bellman() {
-    equals_bellman(Circuit::Output, GPU);
-}
-
-#[test]
-fn spend_on_the_device_equals_bellman() {
-    equals_bellman(Circuit::Spend, GPU);
 }
 
 #[test]

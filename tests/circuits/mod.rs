@@ -5,6 +5,9 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+#[cfg(feature = "sapling")]
+pub mod sapling;
+
 use std::sync::Arc;
 
 use ark_bls12_381::{Bls12_381, Fr, G1Affine};
