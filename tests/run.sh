@@ -50,8 +50,9 @@ cargo fmt --check
 step "lints"
 cargo clippy --release --locked --all-features --all-targets -- -D warnings
 
-step "library alone, without default features"
-cargo check --release --locked --lib --no-default-features
+step "lints of the default build, and of the library without the command line"
+cargo clippy --release --locked -- -D warnings
+cargo clippy --release --locked --lib --no-default-features -- -D warnings
 
 # The documents say what rustdoc finds; a broken link is an error.
 step "documentation"

@@ -68,7 +68,6 @@ enum Demo {
 
 /// Flags of `demo sapling`.
 #[derive(Args)]
-#[cfg_attr(not(feature = "sapling"), expect(dead_code, reason = "parsed to be refused by name"))]
 struct Sapling {
     /// Limb format; measured if absent
     #[arg(long)]

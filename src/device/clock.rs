@@ -38,7 +38,7 @@ impl Gpu {
         Clock { set, labels: Vec::new() }
     }
 
-    /// Intervals of a clock whose encoder was submitted with [`Clock::resolve`]; waits for it.
+    /// Intervals of a clock whose encoder was submitted with `Clock::resolve`; waits for it.
     pub fn intervals(&self, clock: &Clock, resolved: Option<super::Span>) -> Result<Vec<Interval>, DeviceError> {
         let Some(span) = resolved else { return Ok(Vec::new()) };
         let bytes = self.read(&[&span])?.swap_remove(0);

@@ -1,5 +1,6 @@
 //! `prooflane demo sapling`: the main job. Real circuits under real keys, proved here and held against bellman.
 
+mod place;
 mod prove;
 mod report;
 
@@ -10,11 +11,14 @@ use prooflane::{
     sapling::{Circuit, parameters},
 };
 
-use self::report::{CircuitReport, Report};
+use self::{
+    place::Place,
+    report::{CircuitReport, Report},
+};
 use super::{
     CircuitName, Failure, Global, Sapling,
     output::{Output, ms},
-    place::{Place, Wanted},
+    place::Wanted,
     record::{self, Row},
 };
 

@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::{
     super::{
         output::{as_ms, bytes},
-        place::{Pipelines, Place},
+        place::Pipelines,
     },
     millis,
+    place::Place,
 };
 
 /// The whole run.
@@ -88,13 +89,6 @@ impl ProofTimes {
     /// All device stages together, where there are any.
     pub(super) fn device(&self) -> Option<Duration> {
         self.stages.iter().filter_map(|stage| stage.device).reduce(|sum, stage| sum + stage)
-    }
-}
-
-impl Place {
-    /// Name for records: the adapter's own, without limb format and driver.
-    pub(super) fn adapter(&self) -> String {
-        self.engine.kernels().map_or("cpu".into(), |kernels| kernels.gpu().info().name.clone())
     }
 }
 
