@@ -4,11 +4,9 @@ mod circuits;
 
 use std::sync::Arc;
 
-use ark_bls12_381::{Bls12_381, Fr};
-use ark_ff::{One, UniformRand, Zero};
-use ark_groth16::Groth16;
+use ark_bls12_381::Fr;
+use ark_ff::{One, Zero};
 use ark_serialize::CanonicalSerialize;
-use ark_std::rand::{SeedableRng, rngs::StdRng};
 use bls12_381::{Bls12, G1Projective, G2Projective, Scalar};
 use circuits::{
     Load,

@@ -7,9 +7,8 @@ use circuits::{Load, sapling::equals_bellman};
 use prooflane::{groth16::GpuBackend, sapling::Circuit};
 
 /// In the format that is fastest where it is supported; the small circuits go through all of them.
-const GPU: Load = &|key| {
-    Box::new(GpuBackend::load(common::kernels(common::formats()[0]), key).expect("a key on the device"))
-};
+const GPU: Load =
+    &|key| Box::new(GpuBackend::load(common::kernels(common::formats()[0]), key).expect("a key on the device"));
 
 #[test]
 fn output_on_the_device_equals_bellman() {
