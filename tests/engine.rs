@@ -89,3 +89,21 @@ fn budgets_are_kept() {
     assert!(error.contains("bytes on the device, the limit is"), "{error}");
     assert_eq!(small.usage().leased, 0);
 }
+
+/// A device that is gone is a typed error that names it, from every call, and no panic.
+#[test]
+fn a_lost_device_is_an_error() {
+    let gpu = prooflane::device::Gpu::open(&common::options()).expect("a device");
+    let engine = Engine::on(gpu.clone(), Some(formats()[0])).expect("an engine");
+    let span = gpu.store(prooflane::device::Pool::Scratch, "before", &[1; 64]).expect("an upload");
+    gpu.destroy();
+    let lost = |error: &DeviceError| matches!(error, DeviceError::Lost { .. });
+    let error = gpu.upload(&span, &[2; 64]).expect_err("no upload");
+    assert!(lost(&error), "{error}");
+    let error = gpu.read(&[&span]).expect_err("no read back");
+    assert!(lost(&error), "{error}");
+    let error = gpu.allocate(prooflane::device::Pool::Resident, "after", 1 << 20).expect_err("no memory");
+    assert!(lost(&error), "{error}");
+    let error = engine.self_test().expect_err("no kernels").to_string();
+    assert!(error.contains("lost"), "{error}");
+}

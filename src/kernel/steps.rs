@@ -109,7 +109,12 @@ impl Kernels {
         let mut uniforms = vec![0u8; SLOT];
         let mut pipelines = Vec::new();
         for step in steps.list() {
-            if let Step::Dispatch { kernel, params, .. } = step {
+            if let Step::Dispatch { kernel, params, bindings, .. } = step {
+                // The device's own limit would speak too, but not one that was lowered: plans have to keep to both.
+                if let Some(span) = bindings.iter().find(|span| span.size() > gpu.limits().binding) {
+                    let reason = format!("{} bytes in one binding, the limit is {}", span.size(), gpu.limits().binding);
+                    return Err(gpu.invalid(kernel.name, &reason));
+                }
                 let at = pipelines.len() * SLOT;
                 uniforms.resize(at + SLOT, 0);
                 uniforms[at..at + params.len()].copy_from_slice(params);

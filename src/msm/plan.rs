@@ -100,7 +100,15 @@ impl Plan {
         let chunks = chunks(group, n, positions, limits, windows)?;
         let longest = chunks.iter().map(|chunk| chunk.bases.len() as u64).max().unwrap_or(0);
         let entries = longest * u64::from(windows);
-        Ok(Self { group, n, window, windows, chunks, levels: levels(entries), folds: folds(1 << (window - 1)) })
+        Ok(Self {
+            group,
+            n,
+            window,
+            windows,
+            chunks,
+            levels: levels(entries, limits.binding / group.sum_bytes()),
+            folds: folds(1 << (window - 1)),
+        })
     }
 
     /// Buckets of one window: digits `1 ..= 2^(window-1)`.
@@ -226,10 +234,12 @@ fn chunks(
     Ok(pieces)
 }
 
-fn levels(entries: u64) -> Vec<Level> {
+/// `room`: sums that fit one binding, which holds the two partial sums of every thread.
+fn levels(entries: u64, room: u64) -> Vec<Level> {
     let mut all = Vec::new();
     let mut n = entries;
-    let mut chunk = (entries / THREADS).clamp(CHUNK.start, CHUNK.end);
+    let fewest = (2 * entries).div_ceil(room.saturating_sub(2).max(1));
+    let mut chunk = (entries / THREADS).clamp(CHUNK.start, CHUNK.end).max(fewest);
     while n > 0 {
         let threads = n.div_ceil(chunk);
         all.push(Level { n, chunk, threads });
@@ -267,7 +277,7 @@ mod tests {
     #[test]
     fn plans_keep_within_bindings() {
         for group in [Group::G1, Group::G2] {
-            for binding in [1 << 16, 1 << 20, 128 << 20, (1 << 31) - 256] {
+            for binding in [1 << 17, 1 << 20, 128 << 20, (1 << 31) - 256] {
                 for n in [1, 31, 1 << 10, 131_071, 1 << 20, (1 << 26) + 1] {
                     let plan = Plan::new(group, n, None, &limits(binding), None).expect("a plan");
                     assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
