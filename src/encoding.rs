@@ -62,7 +62,7 @@ impl Format {
         }
     }
 
-    /// Limbs of a scalar. `2r * 2 < R` holds for both, which lazy reduction leans on.
+    /// Limbs of a scalar. `R > 16 r` holds for both, which lazy reduction leans on.
     pub fn fr(self) -> Limbs {
         match self {
             Self::U64 => Limbs { count: 9, bits: 29 },
@@ -88,11 +88,6 @@ impl Format {
         let mut words = [0; 8];
         words[0] = 1 << (self.fr().radix_bits() - 256);
         words
-    }
-
-    /// Scalars as device Montgomery words (`x * R`), for constants and twiddles.
-    pub fn fr_mont(self, x: Fr) -> [u32; 8] {
-        words(&(x * Fr::from(2u64).pow([self.fr().radix_bits() as u64 - 256])).0)
     }
 
     /// Bytes of affine points, 96 each.

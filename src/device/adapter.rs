@@ -25,7 +25,7 @@ pub enum Select {
 impl FromStr for Select {
     type Err = std::convert::Infallible;
 
-    /// `auto`, `#2` or `2`, `vulkan`/`metal`/`dx12`, `pci:0000:41:00.0`; anything else is part of a name.
+    /// `auto`, `#2` or `2` (up to two digits), `vulkan`/`metal`/`dx12`, `pci:0000:41:00.0`; anything else is part of a name.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let lower = text.trim().to_lowercase();
         Ok(match lower.as_str() {
@@ -36,7 +36,7 @@ impl FromStr for Select {
             other => {
                 if let Some(pci) = other.strip_prefix("pci:") {
                     Self::Pci(pci.into())
-                } else if let Ok(index) = other.trim_start_matches('#').parse() {
+                } else if let Some(index) = index(other) {
                     Self::Index(index)
                 } else {
                     Self::Name(other.into())
@@ -44,6 +44,12 @@ impl FromStr for Select {
             }
         })
     }
+}
+
+/// `#7`, or up to two digits: cards are named by longer numbers.
+fn index(text: &str) -> Option<usize> {
+    let digits = text.strip_prefix('#').or((text.len() <= 2).then_some(text))?;
+    digits.parse().ok()
 }
 
 impl fmt::Display for Select {
@@ -138,6 +144,7 @@ mod tests {
             ("", Select::Best),
             ("#3", Select::Index(3)),
             ("0", Select::Index(0)),
+            ("4090", Select::Name("4090".into())),
             ("Vulkan", Select::Backend(wgpu::Backend::Vulkan)),
             ("pci:0000:41:00.0", Select::Pci("0000:41:00.0".into())),
             ("llvmpipe", Select::Name("llvmpipe".into())),

@@ -2,7 +2,9 @@
 //!
 //! A device buffer of 2 GiB takes 59 ms to create on an H200, so memory is taken from the driver in blocks and never
 //! given back on the hot path. Spans are carved out first fit, return when the last clone is dropped, and neighbours
-//! merge. There are two pools, because wgpu tracks usage by whole buffer: within one dispatch a buffer can not be
+//! merge; only when the budget or the driver refuses are idle blocks given back. A span may be dropped, and handed out
+//! again, while the device still uses it: whatever writes arena memory, uploads included, goes through the one queue, in
+//! order. There are two pools, because wgpu tracks usage by whole buffer: within one dispatch a buffer can not be
 //! bound read-only in one range and writable in another. [`Pool::Resident`] spans (keys, tables) are always bound
 //! read-only, [`Pool::Scratch`] spans always read-write.
 
@@ -53,10 +55,14 @@ impl Span {
         self.size
     }
 
-    /// The bytes `offset .. offset + size` of this span, sharing its lease. Clamped to the span.
+    /// The bytes `offset .. offset + size` of this span, sharing its lease.
+    ///
+    /// # Panics
+    /// If they are none, or not all within the span.
     pub fn slice(&self, offset: u64, size: u64) -> Self {
-        let offset = offset.min(self.size);
-        Self { lease: self.lease.clone(), offset: self.offset + offset, size: size.min(self.size - offset) }
+        let inside = size > 0 && offset.checked_add(size).is_some_and(|end| end <= self.size);
+        assert!(inside, "{size} bytes at {offset} of a span of {} bytes", self.size);
+        Self { lease: self.lease.clone(), offset: self.offset + offset, size }
     }
 
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
@@ -95,12 +101,14 @@ pub struct Usage {
 
 #[derive(Default)]
 struct Blocks {
-    blocks: Vec<Block>,
+    /// By number; the place of a block that was given back stays empty until another takes it.
+    blocks: Vec<Option<Block>>,
     usage: Usage,
 }
 
 struct Block {
     buffer: wgpu::Buffer,
+    size: u64,
     pool: Pool,
     /// Free ranges `(start, length)`, ordered by start, never touching.
     free: Vec<(u64, u64)>,
@@ -109,7 +117,9 @@ struct Block {
 impl Blocks {
     fn release(&mut self, block: usize, start: u64, length: u64) {
         self.usage.leased -= length;
-        let free = &mut self.blocks[block].free;
+        // A block with a lease on it is never given back.
+        let Some(Some(block)) = self.blocks.get_mut(block) else { return };
+        let free = &mut block.free;
         let at = free.partition_point(|&(other, _)| other < start);
         free.insert(at, (start, length));
         if at + 1 < free.len() && start + length == free[at + 1].0 {
@@ -120,8 +130,9 @@ impl Blocks {
         }
     }
 
-    fn carve(&mut self, pool: Pool, length: u64) -> Option<(usize, u64)> {
-        for (index, block) in self.blocks.iter_mut().enumerate().filter(|(_, block)| block.pool == pool) {
+    fn carve(&mut self, pool: Pool, length: u64) -> Option<(wgpu::Buffer, usize, u64)> {
+        let blocks = self.blocks.iter_mut().enumerate().filter_map(|(index, block)| Some((index, block.as_mut()?)));
+        for (index, block) in blocks.filter(|(_, block)| block.pool == pool) {
             if let Some(at) = block.free.iter().position(|&(_, free)| free >= length) {
                 let (start, free) = block.free[at];
                 if free == length {
@@ -131,10 +142,28 @@ impl Blocks {
                 }
                 self.usage.leased += length;
                 self.usage.peak = self.usage.peak.max(self.usage.leased);
-                return Some((index, start));
+                return Some((block.buffer.clone(), index, start));
             }
         }
         None
+    }
+
+    fn add(&mut self, buffer: wgpu::Buffer, size: u64, pool: Pool) {
+        self.usage.reserved += size;
+        let block = Some(Block { buffer, size, pool, free: vec![(0, size)] });
+        match self.blocks.iter_mut().find(|block| block.is_none()) {
+            Some(place) => *place = block,
+            None => self.blocks.push(block),
+        }
+    }
+
+    /// Gives blocks without a lease back to the driver, which frees them once no submission uses them.
+    fn trim(&mut self) {
+        for place in &mut self.blocks {
+            if let Some(block) = place.take_if(|block| block.free == [(0, block.size)]) {
+                self.usage.reserved -= block.size;
+            }
+        }
     }
 }
 
@@ -170,19 +199,31 @@ impl Arena {
         if blocks.usage.leased + length > limits.memory {
             return Err(refuse(limits.memory.saturating_sub(blocks.usage.leased)));
         }
-        let (block, start) = match blocks.carve(pool, length) {
+        let (buffer, block, start) = match blocks.carve(pool, length) {
             Some(found) => found,
             None => {
-                // Grow by at least the block size, so that small spans share a buffer, but never past the budget.
-                let room = limits.memory.saturating_sub(blocks.usage.reserved);
-                let block = length.max(limits.block.min(room)).min(limits.buffer);
-                let buffer = gpu.create_buffer(what, block, USAGE)?;
-                blocks.usage.reserved += block;
-                blocks.blocks.push(Block { buffer, pool, free: vec![(0, block)] });
-                blocks.carve(pool, length).ok_or_else(|| refuse(block))?
+                let room = |blocks: &Blocks| limits.memory.saturating_sub(blocks.usage.reserved);
+                // Grow by at least the block size, so that small spans share a buffer, but never past the budget; idle
+                // blocks, of the other pool or too short, make room for what is needed now.
+                if room(&blocks) < length {
+                    blocks.trim();
+                }
+                if room(&blocks) < length {
+                    return Err(refuse(room(&blocks)));
+                }
+                let size = length.max(limits.block.min(room(&blocks))).min(limits.buffer) / ALIGN * ALIGN;
+                let (buffer, size) = match gpu.create_buffer(what, size, USAGE) {
+                    Ok(buffer) => (buffer, size),
+                    Err(DeviceError::OutOfMemory { .. }) => {
+                        blocks.trim();
+                        (gpu.create_buffer(what, length, USAGE)?, length)
+                    }
+                    Err(other) => return Err(other),
+                };
+                blocks.add(buffer, size, pool);
+                blocks.carve(pool, length).ok_or_else(|| refuse(size))?
             }
         };
-        let buffer = blocks.blocks[block].buffer.clone();
         let lease = Lease { buffer, arena: self.blocks.clone(), block, start, length };
         Ok(Span { lease: Arc::new(lease), offset: start, size })
     }

@@ -59,6 +59,16 @@ pub enum DeviceError {
         /// What wgpu said.
         reason: String,
     },
+    /// A submission did not end in time: the device hangs, or a dispatch was far too long.
+    #[error("device '{adapter}' did not finish {during} within {seconds} s")]
+    Timeout {
+        /// Adapter name.
+        adapter: String,
+        /// What was waited for.
+        during: String,
+        /// How long.
+        seconds: u64,
+    },
     /// A known-answer test came out wrong: this adapter's arithmetic can not be trusted.
     #[error("adapter '{adapter}' failed its self-test: {what}")]
     SelfTest {

@@ -56,6 +56,18 @@ impl Limits {
         }
     }
 
+    /// Rounded so that plans need not: sizes to the alignment of spans, and at least one workgroup.
+    fn aligned(self) -> Self {
+        let round = |bytes: u64| (bytes / arena::ALIGN).max(1) * arena::ALIGN;
+        Self {
+            binding: round(self.binding),
+            buffer: round(self.buffer),
+            block: round(self.block),
+            groups: self.groups.max(1),
+            ..self
+        }
+    }
+
     /// The smaller of each.
     pub fn min(self, other: Self) -> Self {
         Self {
@@ -82,7 +94,8 @@ pub struct Options {
     pub checked: bool,
 }
 
-/// Features that are used where they are found. None is needed.
+/// Features that are asked for where they are found. None is needed. Today's kernels use 64-bit integers and timestamps;
+/// the others are there for variants to come and for whoever shares the device.
 const WANTED: wgpu::Features = wgpu::Features::SHADER_INT64
     .union(wgpu::Features::SHADER_F64)
     .union(wgpu::Features::SUBGROUP)
@@ -149,7 +162,7 @@ impl Gpu {
             info,
             device,
             queue,
-            limits: options.limits.map_or(own, |asked| own.min(asked)),
+            limits: options.limits.map_or(own, |asked| own.min(asked)).aligned(),
             checked: options.checked,
             arena: arena::Arena::new(),
             ring: transfer::Ring::default(),
@@ -200,7 +213,15 @@ impl Gpu {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(PATIENCE) };
         let polled = self.device().poll(poll);
         self.alive(during)?;
-        polled.map(|_| ()).map_err(|e| self.invalid(during, &e))
+        match polled {
+            Ok(_) => Ok(()),
+            Err(wgpu::PollError::Timeout) => Err(DeviceError::Timeout {
+                adapter: self.0.info.name.clone(),
+                during: during.into(),
+                seconds: PATIENCE.as_secs(),
+            }),
+            Err(error) => Err(self.invalid(during, &error)),
+        }
     }
 
     /// An error if the device was lost or an operation was refused since the last look.
@@ -212,8 +233,9 @@ impl Gpu {
                 reason: reason.clone(),
             });
         }
-        match self.0.stray.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take() {
-            Some(reason) => Err(DeviceError::Invalid { during: during.into(), reason }),
+        // An error that no scope caught has no known owner, so from then on nobody trusts this device.
+        match &*self.0.stray.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            Some(reason) => Err(DeviceError::Invalid { during: during.into(), reason: reason.clone() }),
             None => Ok(()),
         }
     }
@@ -239,7 +261,11 @@ impl Gpu {
     }
 
     pub(crate) fn invalid(&self, during: &str, reason: &dyn std::fmt::Display) -> DeviceError {
-        DeviceError::Invalid { during: during.into(), reason: reason.to_string() }
+        // On a lost device other operations fail in odd ways; the loss is what there is to say.
+        match self.alive(during) {
+            Err(lost @ DeviceError::Lost { .. }) => lost,
+            _ => DeviceError::Invalid { during: during.into(), reason: reason.to_string() },
+        }
     }
 
     /// Runs `operation` inside error scopes and returns what it made, or the first error.
@@ -255,11 +281,13 @@ impl Gpu {
     /// A buffer, or the bytes that could not be had.
     fn create_buffer(&self, what: &str, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, DeviceError> {
         let descriptor = wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation: false };
-        self.scoped(|device| device.create_buffer(&descriptor)).map_err(|error| match error {
-            wgpu::Error::OutOfMemory { .. } => {
-                DeviceError::OutOfMemory { what: what.into(), bytes: size, limit: self.limits().buffer }
-            }
-            other => DeviceError::Invalid { during: format!("a buffer for {what}"), reason: other.to_string() },
-        })
+        self.scoped(|device| device.create_buffer(&descriptor))
+            .map_err(|error| match error {
+                wgpu::Error::OutOfMemory { .. } => {
+                    DeviceError::OutOfMemory { what: what.into(), bytes: size, limit: self.limits().buffer }
+                }
+                other => self.invalid(&format!("a buffer for {what}"), &other),
+            })
+            .and_then(|buffer| self.alive(what).map(|()| buffer))
     }
 }

@@ -4,12 +4,13 @@
 //! one thread, 32 GB/s by eight; `Queue::write_buffer` reaches 3.8). The ring is made once, on first use; a ring
 //! buffer is written, unmapped, copied by the queue, and mapped again when its copy has retired.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
-
-use rayon::prelude::*;
 
 use super::{Gpu, Span, error::DeviceError};
 
@@ -17,19 +18,22 @@ use super::{Gpu, Span, error::DeviceError};
 const CHUNK: u64 = 16 << 20;
 /// Ring buffers: one being filled, one being copied, and slack for a slow queue.
 const RING: usize = 4;
-/// A thread's share of a fill.
+/// The least that is worth a thread of its own.
 const FILL: usize = 1 << 20;
+/// Threads of a fill: more than eight gain nothing.
+const FILLERS: usize = 8;
 
 struct Slot {
     buffer: wgpu::Buffer,
-    /// The submission that reads this slot, if it was not yet mapped again.
+    /// The submission that reads this slot; without one the slot is mapped.
     reading: Option<wgpu::SubmissionIndex>,
 }
 
-/// The staging ring of one device.
+/// The staging ring of one device: slots that wait for their turn, the longest waiting first. A slot is out of the ring
+/// while it is written and comes back only if all went well, so an error costs a buffer and nothing else.
 #[derive(Default)]
 pub(crate) struct Ring {
-    slots: Mutex<(Vec<Slot>, usize)>,
+    slots: Mutex<VecDeque<Slot>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -41,40 +45,45 @@ impl Gpu {
     /// them, and nothing waits for kernels submitted earlier unless the ring is full.
     pub fn upload(&self, span: &Span, data: &[u8]) -> Result<(), DeviceError> {
         if data.len() as u64 > span.size() {
-            return Err(DeviceError::OutOfMemory {
-                what: "an upload".into(),
-                bytes: data.len() as u64,
-                limit: span.size(),
-            });
+            let (bytes, limit) = (data.len() as u64, span.size());
+            return Err(DeviceError::OutOfMemory { what: "an upload".into(), bytes, limit });
         }
-        let mut ring = lock(&self.ring().slots);
         for (index, piece) in data.chunks(self.chunk() as usize).enumerate() {
-            let next = ring.1;
-            ring.1 = (next + 1) % RING;
-            if ring.0.len() <= next {
-                let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
-                let buffer = self.create_buffer("staging ring", self.chunk(), usage)?;
-                ring.0.push(Slot { buffer, reading: None });
-                self.map(&ring.0[next].buffer, wgpu::MapMode::Write, None)?;
-            } else if let Some(reading) = ring.0[next].reading.take() {
-                self.map(&ring.0[next].buffer, wgpu::MapMode::Write, Some(reading))?;
-            }
-            let slot = &mut ring.0[next];
-            // Copies move whole words; a ragged tail is padded with zeros, inside the span because spans are too.
-            let padded = piece.len().next_multiple_of(4);
-            {
-                let mut view =
-                    slot.buffer.get_mapped_range_mut(..padded as u64).map_err(|e| self.invalid("upload", &e))?;
-                fill(view.slice(..), piece);
-            }
-            slot.buffer.unmap();
-            let mut encoder =
-                self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("upload") });
             let at = span.offset() + index as u64 * self.chunk();
-            encoder.copy_buffer_to_buffer(&slot.buffer, 0, span.buffer(), at, padded as u64);
-            slot.reading = Some(self.queue().submit([encoder.finish()]));
+            let slot = self.slot()?;
+            // Copies move whole words; a ragged tail is padded with zeros, inside the span because spans are too.
+            let padded = piece.len().next_multiple_of(4) as u64;
+            let mut view = slot.buffer.get_mapped_range_mut(..padded).map_err(|e| self.invalid("an upload", &e))?;
+            fill(view.slice(..), piece);
+            drop(view);
+            slot.buffer.unmap();
+            let submitted = self.scoped(|device| {
+                let descriptor = wgpu::CommandEncoderDescriptor { label: Some("upload") };
+                let mut encoder = device.create_command_encoder(&descriptor);
+                encoder.copy_buffer_to_buffer(&slot.buffer, 0, span.buffer(), at, padded);
+                self.queue().submit([encoder.finish()])
+            });
+            let reading = Some(submitted.map_err(|e| self.invalid("an upload", &e))?);
+            lock(&self.ring().slots).push_back(Slot { reading, ..slot });
         }
         self.alive("an upload")
+    }
+
+    /// A mapped slot: a new one while the ring is short, else the one that waited longest.
+    fn slot(&self) -> Result<Slot, DeviceError> {
+        let waiting = {
+            let mut slots = lock(&self.ring().slots);
+            if slots.len() < RING { None } else { slots.pop_front() }
+        };
+        let (buffer, reading) = match waiting {
+            Some(slot) => (slot.buffer, slot.reading),
+            None => {
+                let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+                (self.create_buffer("staging ring", self.chunk(), usage)?, None)
+            }
+        };
+        self.map(&buffer, wgpu::MapMode::Write, reading)?;
+        Ok(Slot { buffer, reading: None })
     }
 
     /// Reads spans back, in order, after everything submitted so far has run.
@@ -82,16 +91,19 @@ impl Gpu {
         let total = spans.iter().map(|span| span.size()).sum::<u64>().max(4);
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let buffer = self.create_buffer("readback", total, usage)?;
-        let mut encoder =
-            self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("readback") });
-        let mut at = 0;
-        for span in spans {
-            encoder.copy_buffer_to_buffer(span.buffer(), span.offset(), &buffer, at, span.size());
-            at += span.size();
-        }
-        let index = self.queue().submit([encoder.finish()]);
+        let submitted = self.scoped(|device| {
+            let descriptor = wgpu::CommandEncoderDescriptor { label: Some("readback") };
+            let mut encoder = device.create_command_encoder(&descriptor);
+            let mut at = 0;
+            for span in spans {
+                encoder.copy_buffer_to_buffer(span.buffer(), span.offset(), &buffer, at, span.size());
+                at += span.size();
+            }
+            self.queue().submit([encoder.finish()])
+        });
+        let index = submitted.map_err(|e| self.invalid("a readback", &e))?;
         self.map(&buffer, wgpu::MapMode::Read, Some(index))?;
-        let view = buffer.get_mapped_range(..).map_err(|e| self.invalid("readback", &e))?;
+        let view = buffer.get_mapped_range(..).map_err(|e| self.invalid("a readback", &e))?;
         let mut rest: &[u8] = &view;
         Ok(spans
             .iter()
@@ -126,10 +138,7 @@ impl Gpu {
             std::thread::yield_now();
         }
         let reason = lock(&failed).take();
-        match reason {
-            Some(reason) => Err(DeviceError::Invalid { during: "mapping".into(), reason }),
-            None => Ok(()),
-        }
+        reason.map_or(Ok(()), |reason| Err(self.invalid("mapping", &reason)))
     }
 
     fn chunk(&self) -> u64 {
@@ -137,7 +146,8 @@ impl Gpu {
     }
 }
 
-/// Copies `source` to the start of mapped memory by several threads, and zeroes the rest of it.
+/// Copies `source` to the start of mapped memory by several threads, and zeroes the rest of it. The threads are its own:
+/// callers may be workers of a pool, and a pool's worker that waits takes up other work, which could be another proof.
 #[expect(unsafe_code, reason = "wgpu's write-only views can not be sent to other threads")]
 fn fill(mut target: wgpu::WriteOnly<'_, [u8]>, source: &[u8]) {
     assert!(source.len() <= target.len(), "fill beyond the mapping");
@@ -145,9 +155,19 @@ fn fill(mut target: wgpu::WriteOnly<'_, [u8]>, source: &[u8]) {
         target.slice(source.len()..).fill(0);
     }
     let start = target.as_raw_ptr().cast::<u8>().as_ptr() as usize;
-    source.par_chunks(FILL).enumerate().for_each(|(index, piece)| {
-        // SAFETY: `target` is borrowed mutably for the whole call and at least as long as `source`; each piece is
-        // written by one thread, to a range of its own.
-        unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), (start + index * FILL) as *mut u8, piece.len()) };
+    // SAFETY: `target` is borrowed mutably for the whole call and at least as long as `source`; each piece is written by
+    // one thread, to a range of its own, and all threads have ended when the scope does.
+    let copy = move |at: usize, piece: &[u8]| unsafe {
+        std::ptr::copy_nonoverlapping(piece.as_ptr(), (start + at) as *mut u8, piece.len());
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(FILLERS);
+    let share = source.len().div_ceil(threads).max(FILL);
+    if source.len() <= share {
+        return copy(0, source);
+    }
+    std::thread::scope(|scope| {
+        for (index, piece) in source.chunks(share).enumerate() {
+            scope.spawn(move || copy(index * share, piece));
+        }
     });
 }

@@ -21,8 +21,8 @@ use crate::{
     device::{DeviceError, Interval, Pool, Span},
     encoding::fr_bytes,
     kernel::{Kernel, Kernels, Steps, table},
-    msm::{self, Bases, Options, Recorded, Scalars, Source},
-    ntt::{Domain, Quotient, root_of_unity},
+    msm::{self, Bases, MsmError, Options, Recorded, Scalars, Source},
+    ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
 /// Proves on a device.
@@ -41,8 +41,22 @@ pub struct GpuBackend {
 /// bellman and arkworks derive their roots of unity from this generator.
 const GENERATOR: u64 = 7;
 
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> ProveError {
-    ProveError::Backend(Box::new(error))
+impl From<MsmError> for ProveError {
+    fn from(error: MsmError) -> Self {
+        match error {
+            MsmError::Device(error) => Self::Device(error),
+            other => Self::Backend(Box::new(other)),
+        }
+    }
+}
+
+impl From<NttError> for ProveError {
+    fn from(error: NttError) -> Self {
+        match error {
+            NttError::Device(error) => Self::Device(error),
+            other => Self::Backend(Box::new(other)),
+        }
+    }
 }
 
 /// An MSM over an empty query reads nothing back; a proof's other queries still do.
@@ -79,15 +93,15 @@ impl GpuBackend {
         let log_n = key.log2_domain;
         let root = root_of_unity(GENERATOR, log_n)
             .ok_or_else(|| ProveError::Backend(format!("there is no root of unity of order 2^{log_n}").into()))?;
-        let domain = Arc::new(Domain::new(&kernels, log_n, root).map_err(failed)?);
-        let g1 = |query: &super::Query<_>| Bases::load_mapped(&kernels, &query.bases, &query.index).map_err(failed);
+        let domain = Arc::new(Domain::new(&kernels, log_n, root)?);
+        let g1 = |query: &super::Query<_>| Bases::load_mapped(&kernels, &query.bases, &query.index);
         Ok(Self {
-            quotient: Quotient::new(&kernels, domain).map_err(failed)?,
+            quotient: Quotient::new(&kernels, domain)?,
             a: g1(&key.a)?,
             b_g1: g1(&key.b_g1)?,
             l: g1(&key.l)?,
-            b_g2: Bases::load_mapped(&kernels, &key.b_g2.bases, &key.b_g2.index).map_err(failed)?,
-            h: Bases::load(&kernels, &key.h).map_err(failed)?,
+            b_g2: Bases::load_mapped(&kernels, &key.b_g2.bases, &key.b_g2.index)?,
+            h: Bases::load(&kernels, &key.h)?,
             key,
             kernels,
         })
@@ -114,11 +128,11 @@ impl Backend for GpuBackend {
         let log = &mut Vec::new();
 
         let begin = Instant::now();
-        let a = self.values("a", &assignment.a).map_err(failed)?;
-        let b = self.values("b", &assignment.b).map_err(failed)?;
-        let spare = gpu.allocate(Pool::Scratch, "quotient", self.quotient.bytes()).map_err(failed)?;
+        let a = self.values("a", &assignment.a)?;
+        let b = self.values("b", &assignment.b)?;
+        let spare = gpu.allocate(Pool::Scratch, "quotient", self.quotient.bytes())?;
         let full = [&assignment.inputs[..], &assignment.aux[..]].concat();
-        let witness = Scalars::upload(&self.kernels, &full).map_err(failed)?;
+        let witness = Scalars::upload(&self.kernels, &full)?;
         host(log, "upload", begin);
 
         let begin = Instant::now();
@@ -126,23 +140,23 @@ impl Backend for GpuBackend {
         let h = Scalars { span: self.quotient.record(&mut steps, &a, &b, &spare), scale: self.quotient.scale() };
         let kernels = &*self.kernels;
         let options = |stage| Options { stage: Some(stage), ..Options::default() };
-        let h = msm::record(kernels, &mut steps, &self.h, &h, &options("h")).map_err(failed)?;
-        let l = msm::record(kernels, &mut steps, &self.l, &witness, &options("l")).map_err(failed)?;
-        let a = msm::record(kernels, &mut steps, &self.a, &witness, &options("a")).map_err(failed)?;
-        let b_g1 = msm::record(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1")).map_err(failed)?;
-        let b_g2 = msm::record(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2")).map_err(failed)?;
-        let submitted = kernels.submit(&steps).map_err(failed)?;
+        let h = msm::record(kernels, &mut steps, &self.h, &h, &options("h"))?;
+        let l = msm::record(kernels, &mut steps, &self.l, &witness, &options("l"))?;
+        let a = msm::record(kernels, &mut steps, &self.a, &witness, &options("a"))?;
+        let b_g1 = msm::record(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1"))?;
+        let b_g2 = msm::record(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2"))?;
+        let submitted = kernels.submit(&steps)?;
         host(log, "record", begin);
 
         let begin = Instant::now();
-        let intervals = kernels.finish(submitted).map_err(failed)?;
+        let intervals = kernels.finish(submitted)?;
         host(log, "compute", begin);
         log.extend(device(&intervals));
 
         let begin = Instant::now();
         let rows = [h.rows(), l.rows(), a.rows(), b_g1.rows(), b_g2.rows()];
         let spans: Vec<&Span> = rows.into_iter().flatten().collect();
-        let mut rows = gpu.read(&spans).map_err(failed)?.into_iter();
+        let mut rows = gpu.read(&spans)?.into_iter();
         let sums = Sums {
             h: sum(&h, &mut rows),
             l: sum(&l, &mut rows),

@@ -72,7 +72,7 @@ impl Shape {
 
     /// Rows of the quotient's vectors: constraints, and one for each input.
     pub fn rows(&self) -> usize {
-        self.constraints + self.inputs()
+        self.constraints.saturating_add(self.inputs())
     }
 }
 
@@ -219,12 +219,6 @@ impl ProvingKey {
     /// The evaluation domain's size, as a power of two.
     pub fn log2_domain(&self) -> u32 {
         self.log2_domain
-    }
-
-    /// The bytes of all bases as pairs of coordinates: what a device needs room for at least.
-    pub fn base_bytes(&self) -> u64 {
-        let g1 = self.a.len() + self.b_g1.len() + self.h.len() + self.l.len();
-        96 * g1 as u64 + 192 * self.b_g2.len() as u64
     }
 
     /// The scalars of a query in the order of its bases: `full[index[i]]` out of inputs and aux.

@@ -19,6 +19,8 @@ use ark_ff::UniformRand;
 use ark_groth16::{Groth16, PreparedVerifyingKey, Proof, prepare_verifying_key};
 use ark_std::rand::{CryptoRng, RngCore};
 
+use crate::device::DeviceError;
+
 use super::{Assignment, AssignmentError, Backend, ProvingKey, StageTime, Sums, quotient};
 
 /// Why there is no proof.
@@ -31,6 +33,9 @@ pub enum ProveError {
     /// The key's domain cannot be computed over.
     #[error(transparent)]
     Domain(#[from] quotient::DomainError),
+    /// The device failed: lost, out of memory, or wrong at its self-test.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The backend failed.
     #[error("the backend failed: {0}")]
     Backend(#[from] Box<dyn Error + Send + Sync>),

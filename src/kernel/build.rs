@@ -60,6 +60,9 @@ pub struct Kernels {
     format: Format,
     code: Code,
     slots: Mutex<HashMap<&'static str, Slot>>,
+    /// Kernels whose build has begun and not ended: when a device is lost meanwhile, one of them did it.
+    building: Mutex<Vec<&'static str>>,
+    submitting: Mutex<()>,
     compiled: Mutex<Vec<Compiled>>,
 }
 
@@ -77,7 +80,15 @@ impl Kernels {
 
     /// The same with a given shape of code.
     pub fn with_code(gpu: Gpu, format: Format, code: Code) -> Self {
-        Self { gpu, format, code, slots: Mutex::default(), compiled: Mutex::default() }
+        Self {
+            gpu,
+            format,
+            code,
+            slots: Mutex::default(),
+            building: Mutex::default(),
+            submitting: Mutex::default(),
+            compiled: Mutex::default(),
+        }
     }
 
     /// The device.
@@ -114,6 +125,11 @@ impl Kernels {
         })
     }
 
+    /// Held while a list of steps is submitted.
+    pub(super) fn submitting(&self) -> std::sync::MutexGuard<'_, ()> {
+        lock(&self.submitting)
+    }
+
     /// The kernel's pipeline, built if it was not.
     pub(crate) fn get(&self, kernel: &'static Kernel) -> Result<Arc<Pipeline>, DeviceError> {
         let slot = lock(&self.slots).entry(kernel.name).or_default().clone();
@@ -122,7 +138,17 @@ impl Kernels {
             return Ok(pipeline.clone());
         }
         let started = Instant::now();
-        let pipeline = Arc::new(self.build(kernel)?);
+        lock(&self.building).push(kernel.name);
+        let built = self.build(kernel);
+        let mut building = lock(&self.building);
+        if let Err(DeviceError::Lost { .. }) = self.gpu.alive(kernel.name) {
+            // The names stay, for the other builders of this moment to report.
+            let (adapter, kernel) = (self.gpu.info().name.clone(), building.join(" or "));
+            return Err(DeviceError::Kernel { kernel, adapter, reason: "the device was lost".into() });
+        }
+        building.retain(|name| *name != kernel.name);
+        drop(building);
+        let pipeline = Arc::new(built?);
         let took = started.elapsed();
         tracing::debug!(kernel = kernel.name, format = self.format.name(), ?took, "kernel compiled");
         lock(&self.compiled).push(Compiled { kernel: kernel.name, took });
@@ -147,8 +173,9 @@ impl Kernels {
             let source = wgpu::ShaderSource::Wgsl(text.into());
             let descriptor = wgpu::ShaderModuleDescriptor { label: Some(kernel.name), source };
             // SAFETY: without the checks an index out of range is undefined behaviour. Every kernel compares its
-            // thread number with a count before it indexes, the plans derive counts and spans from the same numbers,
-            // loops end, and nothing divides; the test suite runs every kernel with the checks on.
+            // thread's or tile's number with a count before it indexes, the plans derive counts and spans from the
+            // same numbers, loops end, and the one division is by a count that was compared before. Spans that are
+            // too short for their parameters would break this; `Steps::dispatch` says so.
             let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
             let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                 label: Some(kernel.name),

@@ -1,4 +1,4 @@
-//! A list of device work: stages, dispatches, clears, copies. It can be printed, and it is run by [`Kernels::run`].
+//! A list of device work: stages, dispatches, clears. It can be printed, and it is run by [`Kernels::run`].
 
 use super::{
     build::Kernels,
@@ -25,13 +25,6 @@ pub enum Step {
     },
     /// Fill with zeros.
     Clear(Span),
-    /// Copy the whole of one span over the start of another.
-    Copy {
-        /// Source.
-        from: Span,
-        /// Target, at least as long.
-        to: Span,
-    },
 }
 
 /// A list of steps, split to a device's limits as it is written.
@@ -62,15 +55,14 @@ impl Steps {
         self.list.push(Step::Clear(span.clone()));
     }
 
-    /// Copies `from` over the start of `to`.
-    pub fn copy(&mut self, from: &Span, to: &Span) {
-        self.list.push(Step::Copy { from: from.clone(), to: to.clone() });
-    }
-
     /// Runs `kernel` with at least `threads` threads, in as many dispatches as the limit on workgroups demands.
+    ///
+    /// # Panics
+    /// If the parameters or the number of spans are not the kernel's. That the spans are long enough for what the
+    /// parameters say is the caller's to know: shaders may run without bounds checks.
     pub fn dispatch<P: Params>(&mut self, kernel: &'static Kernel, threads: u64, params: P, bindings: &[&Span]) {
-        debug_assert_eq!(P::TWIN, kernel.params, "{}", kernel.name);
-        debug_assert_eq!(bindings.len(), kernel.bindings.len(), "{}", kernel.name);
+        assert_eq!(P::TWIN, kernel.params, "{}", kernel.name);
+        assert_eq!(bindings.len(), kernel.bindings.len(), "{}", kernel.name);
         let total = threads.div_ceil(u64::from(kernel.workgroup));
         let mut first = 0;
         while first < total {
@@ -103,7 +95,8 @@ pub struct Submitted {
 const SLOT: usize = 256;
 
 impl Kernels {
-    /// Submits the list and returns at once.
+    /// Submits the list and returns at once. Each stage is a submission of its own, since watchdogs of desktop systems
+    /// time submissions; lists of several threads do not interleave.
     pub fn submit(&self, steps: &Steps) -> Result<Submitted, DeviceError> {
         let gpu = self.gpu();
         let mut uniforms = vec![0u8; SLOT];
@@ -122,6 +115,7 @@ impl Kernels {
             }
         }
         let mut clock = gpu.clock();
+        let _whole = self.submitting();
         let submitted = gpu.scoped(|device| {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("parameters"),
@@ -131,7 +125,8 @@ impl Kernels {
             });
             buffer.get_mapped_range_mut(..).map_err(|e| gpu.invalid("parameters", &e))?.copy_from_slice(&uniforms);
             buffer.unmap();
-            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("steps") });
+            let encoder = |label| device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(label) });
+            let mut commands = encoder("steps");
             let mut label = "steps";
             let mut pass: Option<wgpu::ComputePass<'static>> = None;
             let mut slot = 0;
@@ -139,27 +134,19 @@ impl Kernels {
                 match step {
                     Step::Stage(name) => {
                         label = name;
-                        pass = None;
+                        drop(pass.take());
+                        let before = std::mem::replace(&mut commands, encoder(label));
+                        gpu.queue().submit([before.finish()]);
                     }
                     Step::Clear(span) => {
                         pass = None;
-                        encoder.clear_buffer(span.buffer(), span.offset(), Some(span.size()));
-                    }
-                    Step::Copy { from, to } => {
-                        pass = None;
-                        encoder.copy_buffer_to_buffer(
-                            from.buffer(),
-                            from.offset(),
-                            to.buffer(),
-                            to.offset(),
-                            from.size(),
-                        );
+                        commands.clear_buffer(span.buffer(), span.offset(), Some(span.size()));
                     }
                     Step::Dispatch { kernel, bindings, groups, .. } => {
                         let pass = pass.get_or_insert_with(|| {
                             let timestamp_writes = clock.pass(label);
                             let descriptor = wgpu::ComputePassDescriptor { label: Some(label), timestamp_writes };
-                            encoder.begin_compute_pass(&descriptor).forget_lifetime()
+                            commands.begin_compute_pass(&descriptor).forget_lifetime()
                         });
                         let pipeline = &pipelines[slot];
                         let uniform = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -186,8 +173,8 @@ impl Kernels {
                 }
             }
             drop(pass);
-            let stamps = clock.resolve(gpu, &mut encoder)?;
-            Ok((gpu.queue().submit([encoder.finish()]), stamps))
+            let stamps = clock.resolve(gpu, &mut commands)?;
+            Ok((gpu.queue().submit([commands.finish()]), stamps))
         });
         let (index, stamps) = submitted.map_err(|error| gpu.invalid("a list of kernels", &error))??;
         Ok(Submitted { index, clock, stamps })

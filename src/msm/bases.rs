@@ -46,6 +46,7 @@ impl Source for Projective<ark_bls12_381::g2::Config> {
 #[derive(Debug, Clone)]
 pub struct Bases<G> {
     pub(super) n: usize,
+    pub(super) format: Format,
     pub(super) points: Span,
     pub(super) map: Span,
     pub(super) positions: Option<Arc<[u32]>>,
@@ -82,7 +83,7 @@ impl<G: Source> Bases<G> {
         }
         let words = positions.as_deref().unwrap_or_default();
         let map = gpu.store(Pool::Resident, "scalar map", bytemuck::cast_slice(words))?;
-        Ok(Self { n: points.len(), points: span, map, positions, group: PhantomData })
+        Ok(Self { n: points.len(), format: kernels.format(), points: span, map, positions, group: PhantomData })
     }
 
     /// Bases.

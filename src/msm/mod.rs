@@ -36,7 +36,7 @@ use crate::{
     kernel::{Kernels, Steps},
 };
 
-/// Below so many bases the host is faster than the device's launches and read back.
+/// Below so many bases an MSM of [`msm`] stays on the host: a guess, until the crossover is measured per adapter.
 pub const CPU_BELOW: usize = 512;
 
 /// What a caller may decide.
@@ -94,6 +94,22 @@ pub enum MsmError {
         needed: u64,
         /// Bytes of a binding.
         limit: u64,
+    },
+    /// Bases loaded for kernels of another limb format.
+    #[error("bases in the limb format '{bases}' were given to kernels of '{kernels}'")]
+    Format {
+        /// Format of the bases.
+        bases: &'static str,
+        /// Format of the kernels.
+        kernels: &'static str,
+    },
+    /// Scalars of neighbouring bases lie too far apart for one binding.
+    #[error("64 bases from {at} on take scalars further apart than the {limit} that one binding holds")]
+    Spread {
+        /// First base of the piece.
+        at: usize,
+        /// Scalars in a binding.
+        limit: usize,
     },
     /// The device failed.
     #[error(transparent)]

@@ -225,7 +225,7 @@ fn chunks(
                 end = end / GRAIN * GRAIN;
             }
             if end <= start {
-                return Err(refuse);
+                return Err(MsmError::Spread { at: start, limit: scalars });
             }
         }
         pieces.push(Chunk { bases: start..end, scalars: first..position(end - 1) + 1 });

@@ -66,6 +66,9 @@ pub fn record<G: Source>(
 ) -> Result<Recorded<G>, MsmError> {
     let gpu = kernels.gpu();
     let positions = bases.positions.as_deref();
+    if bases.format != kernels.format() {
+        return Err(MsmError::Format { bases: bases.format.name(), kernels: kernels.format().name() });
+    }
     let have = (scalars.span.size() / 32) as usize;
     if have < bases.scalars() {
         return Err(MsmError::Lengths { bases: bases.scalars(), scalars: have });
