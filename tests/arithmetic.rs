@@ -7,7 +7,7 @@ use ark_bls12_381::{Fq, Fq2, Fr, G1Projective, G2Projective};
 use ark_ec::{AffineRepr, CurveGroup};
 use ark_ff::{BigInteger, Field, One, PrimeField, UniformRand, Zero};
 use ark_std::rand::Rng;
-use common::{formats, kernels, run_probe, variants};
+use common::{run_probe, variants};
 use prooflane::{
     encoding::{Format, Limbs},
     kernel::{
@@ -119,7 +119,8 @@ fn base_field() {
 
 #[test]
 fn extension_field() {
-    for format in formats() {
+    for kernels in variants() {
+        let format = kernels.format();
         let some = &integers::<Fq, 6>(format.fq())[..24];
         // Both halves of both operands at their limits.
         let values: Vec<[_; 2]> = some.iter().flat_map(|x| some.iter().step_by(5).map(move |y| [*x, *y])).collect();
@@ -138,14 +139,8 @@ fn extension_field() {
             ("is_zero", |x, _, u| if x.is_zero() { u.inverse().unwrap_or_default() } else { Fq2::zero() }),
         ];
         for (op, (name, law)) in laws.into_iter().enumerate() {
-            let out = run_probe(
-                &kernels(format),
-                &PROBE_FQ2,
-                pairs.len() as u64,
-                params(pairs.len(), op as u32),
-                &[&a, &b],
-                a.len(),
-            );
+            let out =
+                run_probe(&kernels, &PROBE_FQ2, pairs.len() as u64, params(pairs.len(), op as u32), &[&a, &b], a.len());
             for ((x, y), out) in pairs.iter().zip(out.chunks_exact(96)) {
                 let [c0, c1] = [0, 48].map(|at| Fq::from_le_bytes_mod_order(&out[at..at + 48]));
                 assert_eq!(
@@ -194,7 +189,8 @@ fn curve<G: CurveGroup>(case: &CurveCase<G>) {
     let points = [G::zero(), g, -g, g + g, p, -p, q, p + q, -(p + q)];
     // Every pair: infinity on either side, equal points, opposite points.
     let pairs: Vec<(G, G)> = points.iter().flat_map(|a| points.iter().map(move |b| (*a, *b))).collect();
-    for format in formats() {
+    for kernels in variants() {
+        let format = kernels.format();
         let right: Vec<_> = pairs.iter().map(|(_, b)| b.into_affine()).collect();
         let affine = (case.affine)(format, &right);
         let mut a = Vec::new();
@@ -213,7 +209,7 @@ fn curve<G: CurveGroup>(case: &CurveCase<G>) {
         for (op, (name, law)) in laws.into_iter().enumerate() {
             let kernel = &PROBE_CURVE[case.group as usize];
             let out = run_probe(
-                &kernels(format),
+                &kernels,
                 kernel,
                 pairs.len() as u64,
                 params(pairs.len(), op as u32),

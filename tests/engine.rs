@@ -27,6 +27,34 @@ fn proofs_equal_arkworks_on_the_device() {
     }
 }
 
+/// Bindings of 1 MiB and 64 workgroups, self-test included.
+#[test]
+fn proofs_under_tiny_limits() {
+    let limits = prooflane::device::Limits { binding: 1 << 20, groups: 64, block: 1 << 20, ..gpu().limits() };
+    let options = prooflane::device::Options { limits: Some(limits), ..common::options() };
+    let small = prooflane::device::Gpu::open(&options).expect("a device");
+    let engine = Engine::on(small, Some(formats()[0])).expect("an engine");
+    engine.self_test().expect("this adapter computes right within small limits");
+    let kernels = engine.kernels().expect("a device");
+    circuits::proofs_equal_arkworks(&|key| {
+        Box::new(GpuBackend::load(kernels.clone(), key).expect("a key on the device"))
+    });
+}
+
+/// Many proofs at once from the workers of one pool, which share the device, its ring and its memory.
+#[test]
+fn proofs_in_parallel() {
+    use rayon::prelude::*;
+    let engine = Engine::on(gpu().clone(), Some(formats()[0])).expect("an engine");
+    let circuit = circuits::Chain::new(300, 2);
+    let prover = engine.load(Arc::new((&circuit.key()).try_into().expect("a key"))).expect("a prover");
+    let assignment = prooflane::arkworks::record(circuit).expect("an assignment");
+    let prove = |i: u64| prover.prove_with(&assignment, Fr::from(i), Fr::from(i + 1)).expect("a proof").bytes();
+    let sequential: Vec<_> = (0..8).map(prove).collect();
+    let parallel: Vec<_> = (0..8u64).into_par_iter().map(prove).collect();
+    assert_eq!(sequential, parallel);
+}
+
 #[test]
 fn self_test_passes_and_a_format_is_chosen() {
     let engine = Engine::on(gpu().clone(), None).expect("an engine");

@@ -133,10 +133,12 @@ fn case<G: Source>(n: usize, draw: Draw, bend: Bend, options: &Options) {
 
 #[test]
 fn sizes() {
-    for n in [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 237, 511, 512, 513, 1000, 2047, 2049] {
+    for n in
+        [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 237, 511, 512, 513, 1000, 2047, 2049, 4095, 8193, 16383]
+    {
         case::<G1Projective>(n, Draw::Uniform, Bend::Plain, &ON_DEVICE);
     }
-    for n in [0, 1, 31, 32, 33, 129, 513] {
+    for n in [0, 1, 31, 32, 33, 129, 513, 2047, 4097] {
         case::<G2Projective>(n, Draw::Uniform, Bend::Plain, &ON_DEVICE);
     }
 }
@@ -168,7 +170,9 @@ fn heavy_buckets() {
         case::<G1Projective>(20_000, draw, Bend::Plain, &ON_DEVICE);
         case::<G2Projective>(3_000, draw, Bend::Plain, &ON_DEVICE);
     }
-    case::<G1Projective>(131_071, Draw::Sparse, Bend::Plain, &ON_DEVICE);
+    for draw in [Draw::Uniform, Draw::Sparse] {
+        case::<G1Projective>(131_071, draw, Bend::Plain, &ON_DEVICE);
+    }
 }
 
 /// Bindings of 1 MiB and 64 workgroups: every list in pieces, every dispatch in several, the same sums.

@@ -108,6 +108,14 @@ fn rows(report: &Report, format: Option<Format>, first: Option<Circuit>) -> Vec<
         let device = circuit.warm.iter().map(|proof| proof.device()).collect::<Option<Vec<_>>>();
         let device = device.map(|times| record::median(&times));
         rows.push(Row { device, ..row("prove", "groth16", Some(circuit), times) });
+        // One row a stage; a stage of the device has no time of its own on the host, which waits for all in `compute`.
+        for (index, stage) in circuit.warm.first().iter().flat_map(|proof| proof.stages.iter().enumerate()) {
+            let all = || circuit.warm.iter().filter_map(|proof| proof.stages.get(index));
+            let device = all().map(|stage| stage.device).collect::<Option<Vec<_>>>();
+            let device = device.map(|times| record::median(&times));
+            let times = all().map(|stage| stage.host).collect();
+            rows.push(Row { device, ..row("prove", stage.stage, Some(circuit), times) });
+        }
     }
     rows
 }
