@@ -243,9 +243,9 @@ impl Gpu {
     /// Gives the device back at once, for every clone of this handle: what runs is abandoned, what comes after is a
     /// [`DeviceError::Lost`].
     pub fn destroy(&self) {
+        // wgpu tells of a destroyed device late or never; who destroyed it knows.
+        let _ = self.0.lost.set("it was given back".into());
         self.0.device.destroy();
-        // The callback that notes the loss comes with the next poll.
-        let _ = self.0.device.poll(wgpu::PollType::Poll);
     }
 
     pub(crate) fn device(&self) -> &wgpu::Device {
