@@ -134,7 +134,13 @@ mod sapling {
         assert!(lines[1].starts_with("cold,first_proof,auto,sapling-output,13,"), "{text}");
         assert!(lines[2].starts_with("prove,groth16,auto,sapling-output,13,"), "{text}");
         assert!(lines[2].ends_with(",,,yes,cpu,abc1234"), "{text}");
-        assert_eq!(lines.len(), 3, "{text}");
+        // Then one row a stage, by the names that the report has.
+        let stages = circuit["warm"][0]["stages"].as_array().expect("stages");
+        assert_eq!(lines.len(), 3 + stages.len(), "{text}");
+        for (line, stage) in lines[3..].iter().zip(stages) {
+            let name = stage["stage"].as_str().expect("a name");
+            assert!(line.starts_with(&format!("prove,{name},auto,sapling-output,13,")), "{line}");
+        }
     }
 
     #[test]
