@@ -10,6 +10,10 @@ const NO_ADAPTER: (&str, &str) = ("WGPU_BACKEND", "gl");
 fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prooflane"));
     command.args(arguments).env_remove("RUST_LOG");
+    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // Vulkan loaders complain on standard error without it.
+        command.env("XDG_RUNTIME_DIR", std::env::temp_dir());
+    }
     for (name, value) in environment {
         command.env(name, value);
     }
