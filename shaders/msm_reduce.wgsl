@@ -37,27 +37,26 @@ fn msm_reduce(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let low = (t % params.segments) * params.segment;
     let count = min(params.segment, params.n - low);
     let base = w * params.n + low;
-    var run = xyzz_infinity();
-    var sum = xyzz_infinity();
+    // Both sums live in memory, where they end: registers that a long loop carries cost compilers more than they save.
+    sums_out[t] = XyzzWords();
+    weighted_out[t] = XyzzWords();
     // Steps: run and sum by turns over k = count-1 .. 1, run over k = 0, the doublings, the T that came in.
     let turns = 2u * (count - 1u);
     let doublings = turns + 1u + params.shift;
     let steps = doublings + select(count, 0u, params.first != 0u);
     for (var step = 0u; step < steps; step++) {
         let to_run = step <= turns && (step & 1u) == 0u;
-        var left = sum;
-        var right = run;
+        var left = weighted_out[t];
+        var right = left; // the doublings
         if (to_run) {
-            left = run;
-            right = xyzz_unpack(sums[base + count - 1u - step / 2u]);
+            left = sums_out[t];
+            right = sums[base + count - 1u - step / 2u];
+        } else if (step < turns) {
+            right = sums_out[t];
         } else if (step >= doublings) {
-            right = xyzz_unpack(weighted[base + step - doublings]);
-        } else if (step > turns) {
-            right = sum;
+            right = weighted[base + step - doublings];
         }
-        let result = xyzz_add(left, right);
-        if (to_run) { run = result; } else { sum = result; }
+        let result = xyzz_pack(xyzz_add(xyzz_unpack(left), xyzz_unpack(right)));
+        if (to_run) { sums_out[t] = result; } else { weighted_out[t] = result; }
     }
-    sums_out[t] = xyzz_pack(run);
-    weighted_out[t] = xyzz_pack(sum);
 }
