@@ -3,7 +3,10 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use common::{formats, gpu};
 use prooflane::{
@@ -26,6 +29,7 @@ fn budget() -> Duration {
 
 #[test]
 fn a_first_proof_has_its_pipelines_in_time() {
+    let _alone = alone();
     let kernels = Kernels::new(gpu().clone(), formats()[0]);
     let started = Instant::now();
     kernels.prepare(&GpuBackend::kernels()).unwrap_or_else(|error| panic!("{error}"));
@@ -35,6 +39,12 @@ fn a_first_proof_has_its_pipelines_in_time() {
     let took = started.elapsed();
     eprintln!("all kernels of a proof: {:.3} s, the limit is {:?}", took.as_secs_f64(), budget());
     assert!(took < budget(), "{took:?} for the kernels of a proof, the limit is {:?}", budget());
+}
+
+/// One test at a time: they measure.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn run_once(kernels: &Kernels, kernel: &'static Kernel) {
@@ -48,6 +58,7 @@ fn run_once(kernels: &Kernels, kernel: &'static Kernel) {
 
 #[test]
 fn every_kernel_compiles_in_time() {
+    let _alone = alone();
     let only = std::env::var("PROOFLANE_KERNEL").unwrap_or_default();
     let form = std::env::var("PROOFLANE_FORMAT").unwrap_or_default();
     for format in formats().into_iter().filter(|format| format.name().contains(&form)) {
