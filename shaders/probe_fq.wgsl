@@ -1,4 +1,4 @@
-// Test-only: the field interface that `probe_field.wgsl` runs, over Fq.
+// The field interface that `probe_field.wgsl` runs, over Fq.
 alias Field = Fq;
 alias FieldWords = FqWords;
 fn field_zero() -> Field { return fq_zero(); }

@@ -1,4 +1,4 @@
-// Test-only: the field interface that `probe_field.wgsl` runs, over Fr.
+// The field interface that `probe_field.wgsl` runs, over Fr.
 alias Field = Fr;
 alias FieldWords = FrWords;
 fn field_zero() -> Field { return fr_zero(); }

@@ -15,7 +15,7 @@ use super::{
     place::{Pipelines, Rate, Wanted, rates},
 };
 
-/// Features that are used where they are found; only the first decides which limb formats run.
+/// Features that are asked for where they are found; only the first decides which limb formats run.
 const FEATURES: [(&str, wgpu::Features); 7] = [
     ("SHADER_INT64", wgpu::Features::SHADER_INT64),
     ("SHADER_F64", wgpu::Features::SHADER_F64),

@@ -4,7 +4,7 @@
 //! held lazily in a wider integer. What differs from the textbook: no conditional subtraction ends a multiplication.
 //!
 //! **Bounds.** Every element that a function takes or returns is below `2p` with limbs below `2^w`, except the result
-//! of `_add_lazy`, which is below `4p` and may only be fed to `_mul`, `_sqr`, or `_reduce`. A product of operands below
+//! of `_add_lazy`, which is below `4p` and may only be fed to `_mul` or `_sqr`. A product of operands below
 //! `4p` is `(ab + mp)/R < (16 p/R + 1) p`, so `R > 16 p` keeps it below `2p`. `tests/arithmetic.rs` checks each
 //! function at the worst-case limbs, and `tests` below checks the column sums:
 //! * unrolled: `n` products of `2w` bits, then after a carry pass `n` more from the reduction rows, each below `2^64`;
