@@ -27,6 +27,10 @@ pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
             Piece::Fr => super::field::fr(format, code),
             Piece::Fq => super::field::fq(format, code),
             Piece::File(text) => (*text).into(),
+            Piece::ByCode { unrolled, compact } => match code {
+                Code::Unrolled => (*unrolled).into(),
+                Code::Compact => (*compact).into(),
+            },
         })
         .collect();
     if kernel.generic != kernel.name {

@@ -11,7 +11,7 @@
 //! * compact: columns are carried after so many rows of two products each as the wide integer holds
 //!   (`rows_between_carries`: 7 of 13 for Fq in `u64`, all of them elsewhere).
 //!
-//! Elements are `array<u32, n>` accessed by constant index only: a run-time index would move them to memory.
+//! Elements are `array<u32, n>` accessed by constant index only: a run-time index would move each limb to memory.
 //! Multiplication comes in two shapes of [`Code`]. Unrolled, all products stand in line. Compact, the loop over rows
 //! stays a loop and the operand rotates through it: a tenth of the text, which software adapters need (llvmpipe
 //! took 72 s for the six MSM kernels unrolled and inlined), and which `u32` always takes, its unrolled text being 1,800 products.
@@ -22,7 +22,7 @@ use ark_ff::{BigInteger, PrimeField};
 
 use crate::encoding::{Format, Limbs};
 
-/// Shape of the emitted multiplication.
+/// Shape of the emitted multiplication, and of what point formulas keep their values in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// Fast to run: for real adapters.

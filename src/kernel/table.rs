@@ -14,6 +14,13 @@ pub enum Piece {
     Fq,
     /// A file of `shaders/`.
     File(&'static str),
+    /// Two files of `shaders/` with the same functions.
+    ByCode {
+        /// For [`super::Code::Unrolled`].
+        unrolled: &'static str,
+        /// For [`super::Code::Compact`].
+        compact: &'static str,
+    },
 }
 
 /// How a kernel uses a storage binding, which decides the pool its span must come from.
@@ -93,12 +100,18 @@ macro_rules! kernel {
     };
 }
 
+/// What a formula's program keeps its values in.
+const SLOTS: Piece = Piece::ByCode {
+    unrolled: include_str!("../../shaders/slots_array.wgsl"),
+    compact: include_str!("../../shaders/slots_fields.wgsl"),
+};
+
 /// The same kernel over both groups.
 macro_rules! kernels {
     ($g1:literal, $g2:literal = $generic:literal, $file:expr, $access:tt, $params:ty, $workgroup:literal) => {
         [
-            kernel!($g1 = $generic, [Fq, file!("coord_fq"), file!("curve"), $file], $access, $params, $workgroup),
-            kernel!($g2 = $generic, [Fq, file!("coord_fq2"), file!("curve"), $file], $access, $params, $workgroup),
+            kernel!($g1 = $generic, [Fq, file!("coord_fq"), SLOTS, file!("curve"), $file], $access, $params, $workgroup),
+            kernel!($g2 = $generic, [Fq, file!("coord_fq2"), SLOTS, file!("curve"), $file], $access, $params, $workgroup),
         ]
     };
 }
