@@ -110,8 +110,20 @@ const SLOTS: Piece = Piece::ByCode {
 macro_rules! kernels {
     ($g1:literal, $g2:literal = $generic:literal, $file:expr, $access:tt, $params:ty, $workgroup:literal) => {
         [
-            kernel!($g1 = $generic, [Fq, file!("coord_fq"), SLOTS, file!("curve"), $file], $access, $params, $workgroup),
-            kernel!($g2 = $generic, [Fq, file!("coord_fq2"), SLOTS, file!("curve"), $file], $access, $params, $workgroup),
+            kernel!(
+                $g1 = $generic,
+                [Fq, file!("coord_fq"), SLOTS, file!("curve"), $file],
+                $access,
+                $params,
+                $workgroup
+            ),
+            kernel!(
+                $g2 = $generic,
+                [Fq, file!("coord_fq2"), SLOTS, file!("curve"), $file],
+                $access,
+                $params,
+                $workgroup
+            ),
         ]
     };
 }
