@@ -18,5 +18,6 @@ pub mod groth16;
 pub mod kernel;
 pub mod msm;
 pub mod ntt;
+pub mod pipeline;
 #[cfg(feature = "sapling")]
 pub mod sapling;

@@ -1,0 +1,163 @@
+//! What one worker thread does with one partition after the other.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use super::{
+    Fault, JobError, Kind, LeaseError, Locks, Shared, Stages,
+    card::Execution,
+    queue::Entry,
+    timeline::{Event, Tag},
+};
+
+/// Why a partition stopped.
+enum Stop<E: std::error::Error + 'static> {
+    Fault(Fault<E>),
+    /// Its job is over.
+    Job,
+}
+
+pub(super) fn work<S: Stages>(shared: &Shared<S>, place: usize, worker: usize) {
+    while let Some((entry, task)) = shared.queue.next(place) {
+        let run = Run { shared, place, worker, entry: &entry, stage: Cell::new("prepare") };
+        // Stages hold no lock of the scheduler's while they run, and all that they held is dropped by unwinding.
+        let result = catch_unwind(AssertUnwindSafe(|| run.stages(&task)))
+            .unwrap_or_else(|panic| Err(Stop::Fault(Fault::Panic(message(&*panic)))));
+        let stage = run.stage.get();
+        drop(task);
+        match result {
+            Ok(output) => shared.queue.succeed(place, &entry, output),
+            Err(Stop::Job) => shared.queue.abandon(place, &entry),
+            Err(Stop::Fault(fault)) => {
+                let state = &shared.places[place];
+                let elsewhere = match &fault {
+                    Fault::Stage(error) => state.stages.retry(error),
+                    Fault::Lease(LeaseError::TooLarge { .. }) => true,
+                    _ => false,
+                };
+                let (job, partition) = (entry.job.id, entry.index);
+                let error = JobError::Partition { job, partition, place: state.name.clone(), stage, fault };
+                tracing::warn!(%error, "a partition failed");
+                if !state.stages.alive() {
+                    tracing::error!(place = state.name, "the place is given up");
+                    shared.queue.retire(place);
+                }
+                shared.queue.fail(place, entry, elsewhere, error);
+                // Whoever waits for bytes or a turn on behalf of a job that is over looks again.
+                for place in &shared.places {
+                    place.card.wake();
+                }
+            }
+        }
+    }
+}
+
+struct Run<'a, S: Stages> {
+    shared: &'a Shared<S>,
+    place: usize,
+    worker: usize,
+    entry: &'a Entry<S>,
+    stage: Cell<&'static str>,
+}
+
+impl<S: Stages> Run<'_, S> {
+    fn stages(&self, task: &S::Task) -> Result<S::Output, Stop<S::Error>> {
+        let place = &self.shared.places[self.place];
+        let (stages, card) = (&place.stages, &place.card);
+        let stop = || self.stopped();
+        let one = self.shared.locks == Locks::One;
+        let request = stages.request(task);
+        let lease = || {
+            self.timed("lease", Kind::Wait, || card.lease(request, stop)).and_then(|lease| match lease {
+                Ok(lease) => Ok(lease),
+                Err(LeaseError::Cancelled) => Err(Stop::Job),
+                Err(error) => Err(Stop::Fault(Fault::Lease(error))),
+            })
+        };
+
+        // In this order, so that a partition's memory is gone before its lease, whichever way it ends.
+        let mut held;
+        let mut work;
+        if one {
+            held = lease()?;
+            let turn = self.timed("turn", Kind::Wait, || held.execute(stop))?.ok_or(Stop::Job)?;
+            work = self.stage("prepare", || stages.prepare(task))?;
+            let key = self.stage("load", || turn.key(|| stages.load(task)))?;
+            self.stage("upload", || stages.upload(&key, &mut work))?;
+            self.compute(stages, &mut work)?;
+            let read = self.stage("read back", || stages.read_back(work))?;
+            drop(key);
+            drop(turn);
+            drop(held);
+            return self.stage("assemble", || stages.assemble(task, read));
+        }
+        work = self.stage("prepare", || stages.prepare(task))?;
+        held = lease()?;
+        let key = self.stage("load", || held.key(|| stages.load(task)))?;
+        self.stage("upload", || stages.upload(&key, &mut work))?;
+        if self.shared.locks == Locks::None {
+            held.pass();
+            self.compute(stages, &mut work)?;
+        } else {
+            let turn: Execution<'_, S::Key> =
+                self.timed("turn", Kind::Wait, || held.execute(stop))?.ok_or(Stop::Job)?;
+            self.compute(stages, &mut work)?;
+            drop(turn);
+        }
+        let read = self.stage("read back", || stages.read_back(work))?;
+        drop(key);
+        drop(held);
+        self.stage("assemble", || stages.assemble(task, read))
+    }
+
+    fn compute(&self, stages: &S, work: &mut S::Work) -> Result<(), Stop<S::Error>> {
+        let begin = self.shared.begun.elapsed();
+        let busy = self.stage("compute", || stages.compute(work, &|| self.stopped()))?;
+        self.shared.queue.took(self.place, self.shared.begun.elapsed() - begin);
+        let now = self.shared.begun.elapsed();
+        self.shared.timeline.device(self.tag("compute", Kind::Device), now, &busy);
+        Ok(())
+    }
+
+    fn stopped(&self) -> bool {
+        self.entry.job.stopped() || self.shared.queue.closed()
+    }
+
+    fn tag(&self, what: &'static str, kind: Kind) -> Tag {
+        let (place, worker) = (self.place, self.worker);
+        Tag { place, worker, job: self.entry.job.id, partition: self.entry.index, what, kind }
+    }
+
+    /// One stage: not begun if the job is over, its error a fault of the partition.
+    fn stage<T>(&self, what: &'static str, run: impl FnOnce() -> Result<T, S::Error>) -> Result<T, Stop<S::Error>> {
+        let result = self.timed(what, Kind::Host, run)?;
+        match result {
+            Ok(value) => Ok(value),
+            // A stage that was stopped in the middle may say so by whatever error it has.
+            Err(_) if self.stopped() => Err(Stop::Job),
+            Err(error) => Err(Stop::Fault(Fault::Stage(error))),
+        }
+    }
+
+    fn timed<T>(&self, what: &'static str, kind: Kind, run: impl FnOnce() -> T) -> Result<T, Stop<S::Error>> {
+        if self.stopped() {
+            return Err(Stop::Job);
+        }
+        self.stage.set(what);
+        let begin = self.shared.begun.elapsed();
+        let value = run();
+        let end = self.shared.begun.elapsed();
+        self.shared.timeline.event(Event { tag: self.tag(what, kind), begin, end });
+        Ok(value)
+    }
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).into(),
+        (_, Some(text)) => text.clone(),
+        _ => "of an unknown kind".into(),
+    }
+}
