@@ -55,7 +55,7 @@ fn row<G: Source>(
         let recorded = msm::record(kernels, &mut steps, bases, scalars, &ON_DEVICE).expect("a plan");
         let intervals = kernels.run(&steps).expect("run");
         let bytes = kernels.gpu().read(&[recorded.rows().expect("not empty")]).expect("read").swap_remove(0);
-        let sum = recorded.sum(&bytes);
+        let sum = recorded.sum(&bytes).expect("a sum");
         let wall = begin.elapsed();
         assert_eq!(sum, *want, "{group}/{variant}/{distribution}/2^{log_n}: a wrong sum");
         measured.borrow_mut().push((wall, intervals.iter().map(|i| i.end.saturating_sub(i.start)).sum()));

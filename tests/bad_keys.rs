@@ -2,14 +2,14 @@
 
 mod circuits;
 
-use ark_bls12_381::{Bls12_381, Fq, Fq2, G1Affine, G2Affine};
+use ark_bls12_381::{Bls12_381, Fq, Fq2, Fr, G1Affine, G2Affine};
 use ark_ec::AffineRepr;
-use ark_ff::Field;
+use ark_ff::{AdditiveGroup, Field};
 use ark_serialize::CanonicalSerialize;
 use circuits::{Chain, bellman_file, shape_of};
 use prooflane::{
     formats::bellman::{Check, Parameters, ParamsError, Trailing},
-    groth16::{ProvingKey, Shape},
+    groth16::{ProveError, ProvingKey, Shape},
 };
 
 type ArkKey = ark_groth16::ProvingKey<Bls12_381>;
@@ -395,4 +395,55 @@ fn arkworks_keys_that_contradict_themselves_are_refused() {
         damage(&mut bad);
         assert_eq!(ProvingKey::try_from(&bad).unwrap_err().to_string(), message);
     }
+}
+
+/// Pairings are blind to components of small order: the points that a proof is verified with are refused when the key is
+/// made, and a proof that such a query point got into does not leave.
+#[test]
+fn small_orders_are_seen() {
+    // On the curve: 2^2 = 0^3 + 4. Its order is 3.
+    let small = G1Affine::new_unchecked(Fq::ZERO, Fq::from(2u64));
+    assert!(small.is_on_curve() && !small.is_in_correct_subgroup_assuming_on_curve());
+    let off_curve = G2Affine::new_unchecked(Fq2::from(1u64), Fq2::ZERO);
+    let ark = SMALL.key();
+    type Spoil = fn(&mut ArkKey, G1Affine, G2Affine);
+    let spoilt: [(&str, Spoil); 6] = [
+        ("alpha_g1", |key, g1, _| key.vk.alpha_g1 = (key.vk.alpha_g1 + g1).into()),
+        ("beta_g1", |key, g1, _| key.beta_g1 = (key.beta_g1 + g1).into()),
+        ("delta_g1", |key, g1, _| key.delta_g1 = (key.delta_g1 + g1).into()),
+        ("beta_g2", |key, _, g2| key.vk.beta_g2 = g2),
+        ("gamma_g2", |key, _, g2| key.vk.gamma_g2 = g2),
+        ("delta_g2", |key, _, g2| key.vk.delta_g2 = g2),
+    ];
+    for (element, spoil) in spoilt {
+        let mut bad = ark.clone();
+        spoil(&mut bad, small, off_curve);
+        let error = ProvingKey::try_from(&bad).expect_err(element).to_string();
+        assert_eq!(error, format!("the key's {element} is not in the group of prime order"));
+    }
+
+    let assignment = prooflane::arkworks::record(SMALL).unwrap();
+    let proved = |key: &ArkKey| {
+        let key = std::sync::Arc::new(ProvingKey::try_from(key).unwrap());
+        let prover = prooflane::engine::Engine::cpu().load(key).unwrap();
+        prover.prove_with(&assignment, Fr::from(3u64), Fr::from(4u64))
+    };
+    proved(&ark).unwrap();
+    let queries: [fn(&mut ArkKey, G1Affine); 3] = [
+        |key, small| key.h_query[0] = (key.h_query[0] + small).into(),
+        |key, small| key.a_query[0] = (key.a_query[0] + small).into(),
+        |key, small| key.b_g1_query[0] = (key.b_g1_query[0] + small).into(),
+    ];
+    let mut rejected = 0;
+    for spoil in queries {
+        let mut bad = ark.clone();
+        spoil(&mut bad, small);
+        match proved(&bad) {
+            // The multiple of the small point may be zero, and then nothing is wrong with the proof.
+            Ok(proof) => assert_eq!(proof.bytes(), proved(&ark).unwrap().bytes()),
+            Err(ProveError::ProofRejected { .. }) => rejected += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(rejected > 0);
 }

@@ -55,7 +55,18 @@ fn adapters_are_listed_and_tested() {
 #[test]
 fn without_an_adapter_the_cpu_answers_and_says_so() {
     for (arguments, environment, says) in [
-        (&["adapters"][..], &[NO_ADAPTER][..], "no adapter found: the CPU backend (arkworks) answers"),
+        (
+            &["adapters"][..],
+            &[NO_ADAPTER][..],
+            "default: no adapter matches 'auto with WGPU_BACKEND=gl'; found: none, so the CPU (arkworks)",
+        ),
+        (
+            &["adapters"],
+            &[("WGPU_ADAPTER_NAME", "no such card")],
+            "default: no adapter matches 'WGPU_ADAPTER_NAME=no such card'; found: ",
+        ),
+        (&["adapters", "--adapter", "none"], &[], "default: CPU (arkworks), as asked for"),
+        (&["adapters"], &[("PROOFLANE_ADAPTER", " None ")], "default: CPU (arkworks), as asked for"),
         (&["adapters", "--cpu"], &[], "default: CPU (arkworks), as asked for"),
         (&["adapters"], &[("PROOFLANE_ADAPTER", "none")], "default: CPU (arkworks), as asked for"),
     ] {
@@ -67,11 +78,15 @@ fn without_an_adapter_the_cpu_answers_and_says_so() {
 
 #[test]
 fn unknown_adapters_are_refused_by_name() {
-    for environment in [&[][..], &[NO_ADAPTER]] {
-        let output = run(&["adapters", "--adapter", "no such card"], environment);
+    for (wanted, environment, begin) in [
+        ("no such card", &[][..], "error: no adapter matches 'no such card'; found: #0 "),
+        ("no such card", &[NO_ADAPTER], "error: no adapter matches 'no such card with WGPU_BACKEND=gl'; found: none"),
+        ("pci:", &[], "error: no adapter matches 'pci:'; found: #0 "),
+        ("+0", &[], "error: no adapter matches '+0'; found: #0 "),
+    ] {
+        let output = run(&["adapters", "--adapter", wanted], environment);
         assert_eq!(output.status.code(), Some(2));
         assert_eq!(stdout(&output), "");
-        let begin = "error: no adapter matches 'no such card'; found: ";
         assert!(stderr(&output).starts_with(begin), "{}", stderr(&output));
     }
     let (code, report) = json(&["--adapter", "#99", "--json", "adapters"], &[]);
@@ -97,7 +112,25 @@ fn bad_arguments_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
         assert_eq!(stdout(&output), "", "{arguments:?}");
+        let (code, report) = json(&[arguments, &["--json"]].concat(), &[]);
+        assert_eq!((code, &report["passed"]), (Some(2), &Value::Bool(false)), "{arguments:?}");
+        assert!(report["error"].as_str().is_some_and(|error| error.contains(says)), "{arguments:?}: {report}");
     }
+}
+
+/// A terminal's colours are for terminals, and whoever stops reading is told nothing.
+#[test]
+fn pipes_are_respected() {
+    let output = run(&["adapters"], &[("RUST_LOG", "prooflane=info"), NO_ADAPTER]);
+    assert!(!stderr(&output).contains('\u{1b}'), "{}", stderr(&output));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_prooflane"));
+    child.args(["adapters"]).env(NO_ADAPTER.0, NO_ADAPTER.1).env("XDG_RUNTIME_DIR", std::env::temp_dir());
+    child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = child.spawn().expect("the binary runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output), "");
 }
 
 #[cfg(not(feature = "sapling"))]
@@ -112,6 +145,22 @@ fn without_the_feature_the_demonstration_says_how_to_build_it() {
 mod sapling {
     use super::*;
 
+    /// Refused before any work is done.
+    #[test]
+    fn a_place_for_records_that_is_none() {
+        let file = std::env::temp_dir().join(format!("prooflane-file-{}", std::process::id()));
+        std::fs::write(&file, "").expect("a file");
+        let below = file.join("below");
+        let path = below.to_str().expect("a path");
+        let begin = std::time::Instant::now();
+        let (code, report) = json(&["demo", "sapling", "--cpu", "--json", "--record", path], &[]);
+        std::fs::remove_file(&file).expect("removed");
+        assert_eq!(code, Some(1));
+        let error = report["error"].as_str().expect("an error");
+        assert!(error.starts_with(&format!("{path} can not be recorded in: ")), "{error}");
+        assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    }
+
     #[test]
     fn an_output_is_proved_on_the_cpu_and_recorded() {
         let directory = std::env::temp_dir().join(format!("prooflane-record-{}", std::process::id()));
@@ -122,7 +171,7 @@ mod sapling {
         assert_eq!(report["passed"], true);
         assert_eq!(report["place"]["kind"], "cpu");
         let reason = report["place"]["fallback"].as_str().expect("a reason");
-        assert!(reason.starts_with("no adapter matches 'auto'; found: none"), "{reason}");
+        assert!(reason.starts_with("no adapter matches 'auto with WGPU_BACKEND=gl'; found: none"), "{reason}");
         let circuit = &report["circuits"][0];
         assert_eq!(circuit["proof"].as_str().map(str::len), Some(2 * 192));
         assert_eq!(circuit["warm"].as_array().map(Vec::len), Some(5));

@@ -114,7 +114,7 @@ fn budgets_are_kept() {
     let kernels = Arc::new(prooflane::kernel::Kernels::new(small.clone(), formats()[0]));
     let key = Arc::new((&circuits::Chain::new(700, 2).key()).try_into().expect("a key"));
     let error = GpuBackend::load(kernels, key).expect_err("64 KiB are too few").to_string();
-    assert!(error.contains("bytes on the device, the limit is"), "{error}");
+    assert!(error.contains("bytes of a budget of 65536 bytes are leased"), "{error}");
     assert_eq!(small.usage().leased, 0);
 }
 
@@ -134,4 +134,54 @@ fn a_lost_device_is_an_error() {
     assert!(lost(&error), "{error}");
     let error = engine.self_test().expect_err("no kernels").to_string();
     assert!(error.contains("lost"), "{error}");
+}
+
+/// Spans, bases and scalars of another device or format are refused, not taken for their own.
+#[test]
+fn what_belongs_elsewhere_is_refused() {
+    use prooflane::{
+        device::{Gpu, Pool},
+        kernel::{Kernels, Steps},
+        msm::{self, Bases, MsmError, Scalars},
+        ntt::{Domain, NttError, root_of_unity},
+    };
+    let here = kernels(formats()[0]);
+    let other = Gpu::open(&common::options()).expect("a second device");
+    let there = Kernels::new(other.clone(), formats()[0]);
+    let gpu = here.gpu();
+    let foreign = |error: DeviceError| match error {
+        DeviceError::Invalid { reason, .. } => assert!(reason.contains("bytes of another device"), "{reason}"),
+        other => panic!("{other}"),
+    };
+    let span = other.store(Pool::Scratch, "theirs", &[9; 64]).expect("an upload");
+    foreign(gpu.upload(&span, &[1; 64]).expect_err("not ours"));
+    foreign(gpu.read(&[&span]).expect_err("not ours"));
+    let mut steps = Steps::new(gpu.limits());
+    steps.clear(&span);
+    foreign(here.run(&steps).expect_err("not ours"));
+
+    let points = vec![G1Projective::generator().into_affine(); 8];
+    let scalars = vec![Fr::from(5u64); 8];
+    let bases = Bases::<G1Projective>::load(&there, &points).expect("bases");
+    let uploaded = Scalars::upload(&here, &scalars).expect("scalars");
+    let mut steps = Steps::new(gpu.limits());
+    msm::record(&here, &mut steps, &bases, &uploaded, &msm::Options::default()).expect("only numbers so far");
+    foreign(here.run(&steps).expect_err("not our bases"));
+
+    for format in formats().into_iter().filter(|format| *format != here.format()) {
+        let kernels = kernels(format);
+        let bases = Bases::<G1Projective>::load(&here, &points).expect("bases");
+        let uploaded = Scalars::upload(&kernels, &scalars).expect("scalars");
+        let mut steps = Steps::new(gpu.limits());
+        let error = msm::record(&here, &mut steps, &bases, &uploaded, &msm::Options::default()).expect_err("another");
+        assert!(matches!(error, MsmError::Format { what: "scalars", .. }), "{error}");
+        let domain = Domain::new(&here, 3, root_of_unity(7, 3).expect("a root")).expect("a domain");
+        let error = domain.transform(&kernels, &mut scalars.clone(), Direction::Forward, None).expect_err("another");
+        assert!(matches!(error, NttError::Format { .. }), "{error}");
+    }
+
+    for size in [u64::MAX, u64::MAX - 20, gpu.limits().buffer + 1] {
+        let error = gpu.allocate(Pool::Scratch, "far too much", size).expect_err("not to be had");
+        assert!(matches!(error, DeviceError::OutOfMemory { .. }), "{error}");
+    }
 }

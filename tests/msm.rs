@@ -220,7 +220,8 @@ fn mapped_bases() {
     assert!(recorded.plan().chunks.len() > 2);
     kernels.run(&steps).expect("run");
     let bytes = kernels.gpu().read(&[recorded.rows().expect("not empty")]).expect("read").swap_remove(0);
-    assert_eq!(recorded.sum(&bytes), want);
+    assert_eq!(recorded.sum(&bytes).expect("a sum"), want);
+    recorded.sum(&[]).expect_err("nothing is no sum");
     let short = Scalars::upload(&kernels, &all[..100]).expect("scalars");
     let refused = msm::record(&kernels, &mut steps, &bases, &short, &ON_DEVICE).expect_err("too short").to_string();
     assert_eq!(refused, "an MSM that needs 20000 scalars was given 100");

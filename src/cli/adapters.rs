@@ -76,10 +76,20 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
         output.text(&describe(&adapter))?;
         adapters.push(adapter);
     }
-    // The list is sorted, best first; an adapter that fails is not replaced by the next one.
-    let default = match (&wanted, adapters.first()) {
+    // What `Engine::best` would take; an adapter that fails is not replaced by the next one.
+    let best = match &wanted {
+        Wanted::Best => device::choose(&Select::Best).map(|adapter| {
+            let info = adapter.get_info();
+            adapters.iter().find(|listed| found[listed.index].get_info() == info)
+        }),
+        _ => Ok(adapters.first()),
+    };
+    let default = match (&wanted, best.as_ref().ok().copied().flatten()) {
         (Wanted::Cpu, _) => "CPU (arkworks), as asked for".to_string(),
-        (_, None) => "no adapter found: the CPU backend (arkworks) answers".to_string(),
+        (_, None) => {
+            let reason = best.err().map_or("no adapter found".to_string(), |error| error.to_string());
+            format!("{reason}, so the CPU (arkworks)")
+        }
         (_, Some(adapter)) if adapter.error.is_some() => format!("#{} failed, so the CPU (arkworks)", adapter.index),
         (_, Some(adapter)) => device::describe(adapter.index, &found[adapter.index].get_info()),
     };

@@ -12,7 +12,11 @@ mod place;
 #[cfg(feature = "sapling")]
 mod record;
 
-use std::{io::Write, path::PathBuf, process::ExitCode};
+use std::{
+    io::{IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use prooflane::encoding::Format;
@@ -29,7 +33,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Environment:
-  PROOFLANE_ADAPTER   what --adapter would say; `none` is --cpu
+  PROOFLANE_ADAPTER   what --adapter would say
   WGPU_BACKEND, WGPU_ADAPTER_NAME and the other variables of wgpu
   RUST_LOG            log lines on standard error, for example prooflane=debug
 
@@ -38,7 +42,7 @@ Exit codes: 0 success, 1 a check or computation failed, 2 what was asked for is 
 /// Flags that every command takes.
 #[derive(Args)]
 struct Global {
-    /// The adapter: `auto`, an index (`#0`), a backend (`vulkan`), `pci:<address>`, or a part of the name
+    /// The adapter: `auto`, an index (`#0`), a backend (`vulkan`), `pci:<address>`, a part of the name, or `none` for --cpu
     #[arg(long, global = true, value_name = "ADAPTER")]
     adapter: Option<String>,
     /// Compute on the CPU, by arkworks
@@ -112,17 +116,19 @@ struct Failure {
     reason: String,
     /// The report was printed before the failure was known; a JSON object for the error would be a second one.
     reported: bool,
+    /// Nobody is left to be told.
+    quiet: bool,
 }
 
 impl Failure {
     /// A check or a computation failed.
     fn failed(error: impl std::fmt::Display) -> Self {
-        Self { code: 1, reason: error.to_string(), reported: false }
+        Self { code: 1, reason: error.to_string(), reported: false, quiet: false }
     }
 
     /// What was asked for is not there.
     fn absent(error: impl std::fmt::Display) -> Self {
-        Self { code: 2, reason: error.to_string(), reported: false }
+        Self { code: 2, reason: error.to_string(), reported: false, quiet: false }
     }
 
     /// The report says so already.
@@ -133,20 +139,38 @@ impl Failure {
 
 /// Parses, runs, and turns failures into exit codes.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors. Under --json an error has its object too, parsed or not.
+            if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+                let reason = error.to_string();
+                print_error(reason.trim_end());
+            }
+            error.exit();
+        }
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("prooflane=warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
     let result = match &cli.command {
         Command::Adapters => adapters::run(&cli.global),
         Command::Demo { demo: Demo::Sapling(flags) } => sapling(&cli.global, flags),
     };
     let Err(failure) = result else { return ExitCode::SUCCESS };
     if cli.global.json && !failure.reported {
-        let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "passed": false, "error": failure.reason }));
+        print_error(&failure.reason);
     }
-    let _ = writeln!(std::io::stderr(), "error: {}", failure.reason);
+    if !failure.quiet {
+        let _ = writeln!(std::io::stderr(), "error: {}", failure.reason);
+    }
     ExitCode::from(failure.code)
+}
+
+/// The one object of `--json` where there is no report.
+fn print_error(reason: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "passed": false, "error": reason }));
 }
 
 #[cfg(feature = "sapling")]

@@ -60,8 +60,10 @@ impl Output {
     }
 }
 
+/// A reader that has seen enough is no news to anybody.
 fn unwritable(error: io::Error) -> Failure {
-    Failure::failed(format!("standard output: {error}"))
+    let quiet = error.kind() == io::ErrorKind::BrokenPipe;
+    Failure { quiet, ..Failure::failed(format!("standard output: {error}")) }
 }
 
 /// A duration in milliseconds.

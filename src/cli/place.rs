@@ -23,14 +23,18 @@ impl Wanted {
             (Some(adapter), true) => {
                 Err(Failure::absent(format!("--adapter {adapter} and --cpu exclude each other; give one of them")))
             }
-            (Some(adapter), false) => Ok(Self::Adapter(adapter.clone())),
+            (Some(adapter), false) => Ok(Self::named(adapter)),
             (None, true) => Ok(Self::Cpu),
-            (None, false) => Ok(match std::env::var("PROOFLANE_ADAPTER").unwrap_or_default() {
+            // What is no text names no adapter either, and the error says so.
+            (None, false) => Ok(match std::env::var_os("PROOFLANE_ADAPTER").unwrap_or_default() {
                 name if name.is_empty() => Self::Best,
-                name if name == "none" => Self::Cpu,
-                name => Self::Adapter(name),
+                name => Self::named(&name.to_string_lossy()),
             }),
         }
+    }
+
+    fn named(name: &str) -> Self {
+        if name.trim().eq_ignore_ascii_case("none") { Self::Cpu } else { Self::Adapter(name.to_owned()) }
     }
 }
 

@@ -93,6 +93,15 @@ fn commit(directory: &Path) -> String {
     told.filter(|commit| !commit.is_empty()).unwrap_or_else(|| "unknown".into())
 }
 
+/// Whether rows could be appended there; makes the directory.
+pub fn check(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let path = directory.join(today()).with_extension("csv");
+    let there = path.exists();
+    drop(OpenOptions::new().create(true).append(true).open(&path)?);
+    if there { Ok(()) } else { fs::remove_file(&path) }
+}
+
 /// Appends `rows` to today's file in `directory`, which is made if it is not there; returns the file.
 pub fn append(directory: &Path, rows: &[Row]) -> io::Result<PathBuf> {
     fs::create_dir_all(directory)?;

@@ -49,7 +49,8 @@ impl FromStr for Select {
 /// `#7`, or up to two digits: cards are named by longer numbers.
 fn index(text: &str) -> Option<usize> {
     let digits = text.strip_prefix('#').or((text.len() <= 2).then_some(text))?;
-    digits.parse().ok()
+    // `parse` would take a sign too.
+    digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 impl fmt::Display for Select {
@@ -71,7 +72,7 @@ impl Select {
             Self::Best => wanted_name.is_none_or(has),
             Self::Index(wanted) => *wanted == index,
             Self::Backend(backend) => *backend == info.backend,
-            Self::Pci(pci) => info.device_pci_bus_id.eq_ignore_ascii_case(pci),
+            Self::Pci(pci) => !pci.is_empty() && info.device_pci_bus_id.eq_ignore_ascii_case(pci),
             Self::Name(name) => has(name),
         }
     }
@@ -111,8 +112,11 @@ pub fn adapters() -> Vec<wgpu::Adapter> {
 /// The first adapter that `select` names.
 pub fn choose(select: &Select) -> Result<wgpu::Adapter, DeviceError> {
     let found = adapters();
-    let wanted_name = std::env::var("WGPU_ADAPTER_NAME").ok();
+    let wanted_name = std::env::var_os("WGPU_ADAPTER_NAME").map(|name| name.to_string_lossy().into_owned());
     let wanted_name = wanted_name.as_deref().filter(|name| !name.is_empty());
+    // A backend that is not there hides every adapter.
+    let backend = std::env::var_os("WGPU_BACKEND").map(|name| name.to_string_lossy().into_owned());
+    let backend = backend.filter(|name| found.is_empty() && !name.is_empty());
     let names = found.iter().enumerate().map(|(index, adapter)| describe(index, &adapter.get_info())).collect();
     found
         .into_iter()
@@ -120,8 +124,9 @@ pub fn choose(select: &Select) -> Result<wgpu::Adapter, DeviceError> {
         .find(|(index, adapter)| select.matches(*index, &adapter.get_info(), wanted_name))
         .map(|(_, adapter)| adapter)
         .ok_or_else(|| DeviceError::NoAdapter {
-            wanted: match (select, wanted_name) {
-                (Select::Best, Some(name)) => format!("WGPU_ADAPTER_NAME={name}"),
+            wanted: match (select, wanted_name, backend) {
+                (_, _, Some(backend)) => format!("{select} with WGPU_BACKEND={backend}"),
+                (Select::Best, Some(name), _) => format!("WGPU_ADAPTER_NAME={name}"),
                 _ => select.to_string(),
             },
             found: names,
@@ -148,6 +153,8 @@ mod tests {
             ("Vulkan", Select::Backend(wgpu::Backend::Vulkan)),
             ("pci:0000:41:00.0", Select::Pci("0000:41:00.0".into())),
             ("llvmpipe", Select::Name("llvmpipe".into())),
+            ("+7", Select::Name("+7".into())),
+            ("#+7", Select::Name("#+7".into())),
         ] {
             assert_eq!(text.parse::<Select>(), Ok(want), "{text}");
         }

@@ -18,6 +18,11 @@ use super::{Gpu, error::DeviceError};
 /// Spans start at multiples of this: the largest `min_storage_buffer_offset_alignment` WebGPU allows.
 pub const ALIGN: u64 = 256;
 
+/// Bytes that an allocation of `size` bytes takes from the budget.
+pub fn leased(size: u64) -> u64 {
+    size.max(16).next_multiple_of(ALIGN)
+}
+
 /// How a span may be bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pool {
@@ -65,6 +70,11 @@ impl Span {
         Self { lease: self.lease.clone(), offset: self.offset + offset, size }
     }
 
+    /// Whether it was allocated on this device.
+    pub(crate) fn is_of(&self, gpu: &Gpu) -> bool {
+        gpu.owns(&self.lease.arena)
+    }
+
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
         &self.lease.buffer
     }
@@ -100,7 +110,7 @@ pub struct Usage {
 }
 
 #[derive(Default)]
-struct Blocks {
+pub(crate) struct Blocks {
     /// By number; the place of a block that was given back stays empty until another takes it.
     blocks: Vec<Option<Block>>,
     usage: Usage,
@@ -182,22 +192,38 @@ impl Arena {
         Self { blocks: Arc::default() }
     }
 
+    pub(crate) fn is(&self, blocks: &Arc<Mutex<Blocks>>) -> bool {
+        Arc::ptr_eq(&self.blocks, blocks)
+    }
+
     pub(crate) fn usage(&self) -> Usage {
         lock(&self.blocks).usage
     }
 
+    pub(crate) fn reset_peak(&self) {
+        let usage = &mut lock(&self.blocks).usage;
+        usage.peak = usage.leased;
+    }
+
     /// A span of `size` bytes (at least 16, rounded up to [`ALIGN`]; contents unspecified).
     pub(crate) fn allocate(&self, gpu: &Gpu, pool: Pool, what: &str, size: u64) -> Result<Span, DeviceError> {
-        let size = size.max(16).next_multiple_of(16);
-        let length = size.next_multiple_of(ALIGN);
         let limits = gpu.limits();
         let refuse = |limit| DeviceError::OutOfMemory { what: what.into(), bytes: size, limit };
-        if length > limits.buffer {
+        if size > limits.buffer {
             return Err(refuse(limits.buffer));
         }
+        let asked = size;
+        let size = size.max(16).next_multiple_of(16);
+        let length = leased(size);
+        let full = |blocks: &Blocks| DeviceError::Budget {
+            what: what.into(),
+            bytes: asked,
+            leased: blocks.usage.leased,
+            budget: limits.memory,
+        };
         let mut blocks = lock(&self.blocks);
-        if blocks.usage.leased + length > limits.memory {
-            return Err(refuse(limits.memory.saturating_sub(blocks.usage.leased)));
+        if blocks.usage.leased.saturating_add(length) > limits.memory {
+            return Err(full(&blocks));
         }
         let (buffer, block, start) = match blocks.carve(pool, length) {
             Some(found) => found,
@@ -209,7 +235,7 @@ impl Arena {
                     blocks.trim();
                 }
                 if room(&blocks) < length {
-                    return Err(refuse(room(&blocks)));
+                    return Err(full(&blocks));
                 }
                 let size = length.max(limits.block.min(room(&blocks))).min(limits.buffer) / ALIGN * ALIGN;
                 let (buffer, size) = match gpu.create_buffer(what, size, USAGE) {

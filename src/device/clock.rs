@@ -37,20 +37,6 @@ impl Gpu {
         });
         Clock { set, labels: Vec::new() }
     }
-
-    /// Intervals of a clock whose encoder was submitted with `Clock::resolve`; waits for it.
-    pub fn intervals(&self, clock: &Clock, resolved: Option<super::Span>) -> Result<Vec<Interval>, DeviceError> {
-        let Some(span) = resolved else { return Ok(Vec::new()) };
-        let bytes = self.read(&[&span])?.swap_remove(0);
-        let period = f64::from(self.queue().get_timestamp_period());
-        let time = |index: usize| {
-            let mut ticks = [0; 8];
-            ticks.copy_from_slice(&bytes[8 * index..8 * index + 8]);
-            Duration::from_nanos((u64::from_le_bytes(ticks) as f64 * period) as u64)
-        };
-        let intervals = clock.labels.iter().enumerate();
-        Ok(intervals.map(|(i, &label)| Interval { label, start: time(2 * i), end: time(2 * i + 1) }).collect())
-    }
 }
 
 impl Clock {
@@ -69,21 +55,36 @@ impl Clock {
         })
     }
 
-    /// Ends the recording: puts the timestamps where [`Gpu::intervals`] finds them.
+    /// Bytes that the timestamps take.
+    pub(crate) fn bytes(&self) -> u64 {
+        16 * self.labels.len() as u64
+    }
+
+    /// Ends the recording: puts the timestamps into `target` from `at` on.
     pub(crate) fn resolve(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<Option<super::Span>, DeviceError> {
-        let count = 2 * self.labels.len() as u32;
-        let Some(set) = self.set.as_ref().filter(|_| count > 0) else { return Ok(None) };
-        let size = u64::from(count) * 8;
+        target: &wgpu::Buffer,
+        at: u64,
+    ) -> Result<(), DeviceError> {
+        let Some(set) = self.set.as_ref().filter(|_| self.bytes() > 0) else { return Ok(()) };
         // Resolving wants a usage that arena blocks do not have.
         let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
-        let buffer = gpu.create_buffer("timestamps", size, usage)?;
-        encoder.resolve_query_set(set, 0..count, &buffer, 0);
-        let span = gpu.allocate(super::Pool::Scratch, "timestamps", size)?;
-        encoder.copy_buffer_to_buffer(&buffer, 0, span.buffer(), span.offset(), size);
-        Ok(Some(span))
+        let buffer = gpu.create_buffer("timestamps", self.bytes(), usage)?;
+        encoder.resolve_query_set(set, 0..2 * self.labels.len() as u32, &buffer, 0);
+        encoder.copy_buffer_to_buffer(&buffer, 0, target, at, self.bytes());
+        Ok(())
+    }
+
+    /// The intervals, from the bytes that [`Self::resolve`] wrote.
+    pub(crate) fn intervals(&self, gpu: &Gpu, bytes: &[u8]) -> Vec<Interval> {
+        let period = f64::from(gpu.queue().get_timestamp_period());
+        let mut times = bytes.chunks_exact(8).map(|ticks| {
+            let ticks = ticks.iter().rev().fold(0u64, |ticks, byte| ticks << 8 | u64::from(*byte));
+            Duration::from_nanos((ticks as f64 * period) as u64)
+        });
+        let interval = |&label| Some(Interval { label, start: times.next()?, end: times.next()? });
+        self.labels.iter().map_while(interval).collect()
     }
 }

@@ -41,6 +41,21 @@ pub enum DeviceError {
         /// Bytes that could have been had.
         limit: u64,
     },
+    /// An allocation that does not fit the budget beside what is leased already, as whole spans.
+    #[error(
+        "{what} needs {bytes} bytes on the device, where {leased} bytes of a budget of {budget} bytes are leased and the \
+         rest is too little or in too small pieces"
+    )]
+    Budget {
+        /// What the bytes are for.
+        what: String,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes leased at that moment.
+        leased: u64,
+        /// [`crate::device::Limits::memory`].
+        budget: u64,
+    },
     /// The driver or the shader compiler refused a kernel.
     #[error("kernel '{kernel}' could not be built on '{adapter}': {reason}")]
     Kernel {
@@ -69,6 +84,9 @@ pub enum DeviceError {
         /// How long.
         seconds: u64,
     },
+    /// The work was called off before all of it was submitted.
+    #[error("stopped")]
+    Stopped,
     /// A known-answer test came out wrong: this adapter's arithmetic can not be trusted.
     #[error("adapter '{adapter}' failed its self-test: {what}")]
     SelfTest {

@@ -17,10 +17,11 @@ use std::{
     time::Duration,
 };
 
-pub use adapter::{Select, adapters, describe};
-pub use arena::{Pool, Span, Usage};
+pub use adapter::{Select, adapters, choose, describe};
+pub use arena::{Pool, Span, Usage, leased};
 pub use clock::{Clock, Interval};
 pub use error::DeviceError;
+pub(crate) use transfer::copy_out;
 
 /// Longest wait for one submission before the device counts as hung.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -32,13 +33,14 @@ pub struct Limits {
     pub binding: u64,
     /// Bytes of one buffer.
     pub buffer: u64,
-    /// Bytes the arena may lease altogether.
+    /// Bytes the arena may take from the driver altogether. Leases come out of blocks, so what can be leased is less by
+    /// what lies idle in them.
     pub memory: u64,
     /// Bytes by which the arena grows.
     pub block: u64,
     /// Workgroups of one dispatch.
     pub groups: u32,
-    /// Bytes of workgroup memory.
+    /// Bytes of workgroup memory, for reports: every kernel keeps within the 16 KiB that WebGPU promises.
     pub workgroup_memory: u32,
 }
 
@@ -196,6 +198,11 @@ impl Gpu {
         self.0.arena.usage()
     }
 
+    /// Lets [`Usage::peak`] begin anew from what is leased now.
+    pub fn reset_peak(&self) {
+        self.0.arena.reset_peak();
+    }
+
     /// Leases `size` bytes; `what` names them in errors and debuggers. Contents are unspecified.
     pub fn allocate(&self, pool: Pool, what: &str, size: u64) -> Result<Span, DeviceError> {
         self.0.arena.allocate(self, pool, what, size)
@@ -254,6 +261,21 @@ impl Gpu {
 
     pub(crate) fn queue(&self) -> &wgpu::Queue {
         &self.0.queue
+    }
+
+    fn owns(&self, blocks: &Arc<Mutex<arena::Blocks>>) -> bool {
+        self.0.arena.is(blocks)
+    }
+
+    /// An error if a span is of another device: buffers never cross devices.
+    pub(crate) fn own<'a>(&self, during: &str, spans: impl IntoIterator<Item = &'a Span>) -> Result<(), DeviceError> {
+        match spans.into_iter().find(|span| !span.is_of(self)) {
+            None => Ok(()),
+            Some(span) => Err(DeviceError::Invalid {
+                during: during.into(),
+                reason: format!("{} bytes of another device were given to {}", span.size(), self.0.info.name),
+            }),
+        }
     }
 
     fn ring(&self) -> &transfer::Ring {

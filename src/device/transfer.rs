@@ -44,6 +44,7 @@ impl Gpu {
     /// Writes `data` to the start of `span`. Returns when the bytes have left host memory; kernels submitted later see
     /// them, and nothing waits for kernels submitted earlier unless the ring is full.
     pub fn upload(&self, span: &Span, data: &[u8]) -> Result<(), DeviceError> {
+        self.own("an upload", [span])?;
         if data.len() as u64 > span.size() {
             let (bytes, limit) = (data.len() as u64, span.size());
             return Err(DeviceError::OutOfMemory { what: "an upload".into(), bytes, limit });
@@ -88,31 +89,41 @@ impl Gpu {
 
     /// Reads spans back, in order, after everything submitted so far has run.
     pub fn read(&self, spans: &[&Span]) -> Result<Vec<Vec<u8>>, DeviceError> {
-        let total = spans.iter().map(|span| span.size()).sum::<u64>().max(4);
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let buffer = self.create_buffer("readback", total, usage)?;
+        self.own("a readback", spans.iter().copied())?;
+        let sizes: Vec<u64> = spans.iter().map(|span| span.size()).collect();
+        let buffer = self.readback(sizes.iter().sum())?;
         let submitted = self.scoped(|device| {
             let descriptor = wgpu::CommandEncoderDescriptor { label: Some("readback") };
             let mut encoder = device.create_command_encoder(&descriptor);
-            let mut at = 0;
-            for span in spans {
-                encoder.copy_buffer_to_buffer(span.buffer(), span.offset(), &buffer, at, span.size());
-                at += span.size();
-            }
+            copy_out(&mut encoder, spans, &buffer);
             self.queue().submit([encoder.finish()])
         });
         let index = submitted.map_err(|e| self.invalid("a readback", &e))?;
-        self.map(&buffer, wgpu::MapMode::Read, Some(index))?;
+        self.fetch(&buffer, &sizes, index)
+    }
+
+    /// A buffer to copy results into, for [`Self::fetch`].
+    pub(crate) fn readback(&self, bytes: u64) -> Result<wgpu::Buffer, DeviceError> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.create_buffer("readback", bytes.max(4).next_multiple_of(4), usage)
+    }
+
+    /// The contents of a [`Self::readback`] buffer, cut into `sizes`, once the submission `after` has run.
+    pub(crate) fn fetch(
+        &self,
+        buffer: &wgpu::Buffer,
+        sizes: &[u64],
+        after: wgpu::SubmissionIndex,
+    ) -> Result<Vec<Vec<u8>>, DeviceError> {
+        self.map(buffer, wgpu::MapMode::Read, Some(after))?;
         let view = buffer.get_mapped_range(..).map_err(|e| self.invalid("a readback", &e))?;
         let mut rest: &[u8] = &view;
-        Ok(spans
-            .iter()
-            .map(|span| {
-                let (head, tail) = rest.split_at(span.size() as usize);
-                rest = tail;
-                head.to_vec()
-            })
-            .collect())
+        let piece = |&size: &u64| {
+            let (head, tail) = rest.split_at(size as usize);
+            rest = tail;
+            head.to_vec()
+        };
+        Ok(sizes.iter().map(piece).collect())
     }
 
     /// Maps a buffer and polls until it is mapped: a mapping completes only when somebody polls.
@@ -144,6 +155,16 @@ impl Gpu {
     fn chunk(&self) -> u64 {
         CHUNK.min(self.limits().buffer)
     }
+}
+
+/// Copies spans one behind the other to the start of `target`; returns where they end.
+pub(crate) fn copy_out(encoder: &mut wgpu::CommandEncoder, spans: &[&Span], target: &wgpu::Buffer) -> u64 {
+    let mut at = 0;
+    for span in spans {
+        encoder.copy_buffer_to_buffer(span.buffer(), span.offset(), target, at, span.size());
+        at += span.size();
+    }
+    at
 }
 
 /// Copies `source` to the start of mapped memory by several threads, and zeroes the rest of it. The threads are its own:

@@ -4,6 +4,7 @@
 //! was asked for or fails. On a device the fastest limb format is picked by a short measurement, unless it is named.
 //! One engine serves many keys: [`Engine::load`] gives a [`Prover`] for each.
 
+mod partitions;
 mod selftest;
 
 use std::{
@@ -15,6 +16,8 @@ use ark_bls12_381::{Fr, G1Affine, G1Projective, G2Affine, G2Projective};
 use ark_ec::VariableBaseMSM;
 use thiserror::Error;
 
+pub use partitions::{Loaded, PipelineOptions, ProofStages, ProofTask, SharedKey, Work, pipeline};
+
 use crate::{
     device::{self, DeviceError, Gpu, Limits, Select},
     encoding::Format,
@@ -22,6 +25,7 @@ use crate::{
     kernel::{Compiled, Kernels, table::PROBE_FQ},
     msm::{self, MsmError},
     ntt::{self, Direction, NttError},
+    pipeline::SubmitError,
 };
 
 /// How to open an engine.
@@ -61,6 +65,12 @@ pub enum EngineError {
     /// A key could not be loaded.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// A pipeline could not be started.
+    #[error(transparent)]
+    Pipeline(#[from] SubmitError),
+    /// The system refused threads for host work.
+    #[error("threads for host work could not be started: {0}")]
+    Threads(String),
 }
 
 /// How much faster a later format has to be than one before it in [`Format::ALL`]: a measurement of milliseconds errs by

@@ -18,10 +18,10 @@ use ark_bls12_381::{Fr, G1Projective, G2Projective};
 
 use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
-    device::{DeviceError, Interval, Pool, Span},
+    device::{DeviceError, Interval, Limits, Pool, Span, leased},
     encoding::fr_bytes,
-    kernel::{Kernel, Kernels, Steps, table},
-    msm::{self, Bases, MsmError, Options, Recorded, Scalars, Source},
+    kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
+    msm::{self, Bases, MsmError, Options, Plan, Recorded, Scalars, Source},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -60,7 +60,7 @@ impl From<NttError> for ProveError {
 }
 
 /// An MSM over an empty query reads nothing back; a proof's other queries still do.
-fn sum<G: Source>(recorded: &Recorded<G>, rows: &mut impl Iterator<Item = Vec<u8>>) -> G {
+fn sum<G: Source>(recorded: &Recorded<G>, rows: &mut impl Iterator<Item = Vec<u8>>) -> Result<G, MsmError> {
     match recorded.rows() {
         Some(_) => recorded.sum(&rows.next().unwrap_or_default()),
         None => recorded.sum(&[]),
@@ -88,8 +88,24 @@ impl GpuBackend {
         all
     }
 
+    /// Bytes that `key` and one proof under it will lease on the device of `kernels`: exactly, as its arena counts.
+    pub fn memory(kernels: &Kernels, key: &ProvingKey) -> Result<Memory, ProveError> {
+        let limits = kernels.gpu().limits();
+        let (tables, vector) = Quotient::memory(key.log2_domain, &limits)?;
+        let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
+        memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
+        let g1 = [(&key.a.bases, Some(&key.a.index)), (&key.b_g1.bases, Some(&key.b_g1.index)), (&key.h, None)];
+        for (bases, index) in g1.into_iter().chain([(&key.l.bases, Some(&key.l.index))]) {
+            memory.query(Group::G1, bases.len(), index.map(Vec::as_slice), &limits)?;
+        }
+        memory.query(Group::G2, key.b_g2.len(), Some(&key.b_g2.index), &limits)?;
+        Ok(memory)
+    }
+
     /// Uploads the key's bases, and the tables of its domain.
     pub fn load(kernels: Arc<Kernels>, key: Arc<ProvingKey>) -> Result<Self, ProveError> {
+        // What could not be proved is not loaded either.
+        Self::memory(&kernels, &key)?;
         let log_n = key.log2_domain;
         let root = root_of_unity(GENERATOR, log_n)
             .ok_or_else(|| ProveError::Backend(format!("there is no root of unity of order 2^{log_n}").into()))?;
@@ -114,6 +130,113 @@ impl GpuBackend {
         bytes.resize(self.quotient.bytes() as usize, 0);
         gpu.store(Pool::Scratch, what, &bytes)
     }
+
+    /// The assignment to the device. Nothing waits for what runs there, unless the staging ring is full.
+    pub(crate) fn upload(&self, assignment: &Assignment) -> Result<Inputs, ProveError> {
+        let full = [&assignment.inputs[..], &assignment.aux[..]].concat();
+        Ok(Inputs {
+            a: self.values("a", &assignment.a)?,
+            b: self.values("b", &assignment.b)?,
+            witness: Scalars::upload(&self.kernels, &full)?,
+        })
+    }
+
+    /// Everything a proof runs, ready to be submitted.
+    pub(crate) fn record(&self, inputs: Inputs) -> Result<Ready, ProveError> {
+        let Inputs { a, b, witness } = inputs;
+        let kernels = &*self.kernels;
+        let gpu = kernels.gpu();
+        let spare = gpu.allocate(Pool::Scratch, "quotient", self.quotient.bytes())?;
+        let mut steps = Steps::new(gpu.limits());
+        let span = self.quotient.record(&mut steps, &a, &b, &spare);
+        let h = Scalars { span, scale: self.quotient.scale(), format: kernels.format() };
+        let options = |stage| Options { stage: Some(stage), ..Options::default() };
+        let queries = Queries {
+            h: msm::record(kernels, &mut steps, &self.h, &h, &options("h"))?,
+            l: msm::record(kernels, &mut steps, &self.l, &witness, &options("l"))?,
+            a: msm::record(kernels, &mut steps, &self.a, &witness, &options("a"))?,
+            b_g1: msm::record(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1"))?,
+            b_g2: msm::record(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2"))?,
+        };
+        let encoded = kernels.encode(&steps, &queries.rows())?;
+        Ok(Ready { encoded, queries })
+    }
+
+    /// First submission to last completion.
+    pub(crate) fn compute(&self, ready: Ready, stop: &dyn Fn() -> bool) -> Result<Ran, ProveError> {
+        let Ready { encoded, queries } = ready;
+        let submitted = self.kernels.launch(encoded, stop)?;
+        self.kernels.wait(&submitted)?;
+        Ok(Ran { submitted, queries })
+    }
+
+    /// The sums, and when the device was at what.
+    pub(crate) fn read_back(&self, ran: Ran) -> Result<(Sums, Vec<Interval>), ProveError> {
+        let Ran { submitted, queries } = ran;
+        let (rows, intervals) = self.kernels.collect(submitted)?;
+        let mut rows = rows.into_iter();
+        let sums = Sums {
+            h: sum(&queries.h, &mut rows)?,
+            l: sum(&queries.l, &mut rows)?,
+            a: sum(&queries.a, &mut rows)?,
+            b_g1: sum(&queries.b_g1, &mut rows)?,
+            b_g2: sum(&queries.b_g2, &mut rows)?,
+        };
+        Ok((sums, intervals))
+    }
+}
+
+/// Device memory of a key and of a proof under it, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Bases, maps and tables, as long as the key is loaded.
+    pub key: u64,
+    /// Inputs and scratch of one proof at its peak.
+    pub proof: u64,
+}
+
+impl Memory {
+    fn query(&mut self, group: Group, n: usize, index: Option<&[u32]>, limits: &Limits) -> Result<(), ProveError> {
+        let map = index.map_or(0, |index| 4 * index.len() as u64);
+        self.key += leased(n as u64 * group.affine_bytes()) + leased(map);
+        self.proof += Plan::new(group, n, index, limits, None)?.leased_bytes();
+        Ok(())
+    }
+}
+
+/// An assignment on the device.
+pub(crate) struct Inputs {
+    a: Span,
+    b: Span,
+    witness: Scalars,
+}
+
+/// A proof's work that only has to be submitted.
+pub(crate) struct Ready {
+    encoded: Encoded,
+    queries: Queries,
+}
+
+/// A proof's work that has run.
+pub(crate) struct Ran {
+    submitted: Submitted,
+    queries: Queries,
+}
+
+struct Queries {
+    h: Recorded<G1Projective>,
+    l: Recorded<G1Projective>,
+    a: Recorded<G1Projective>,
+    b_g1: Recorded<G1Projective>,
+    b_g2: Recorded<G2Projective>,
+}
+
+impl Queries {
+    /// What has to be read back, in the order of the fields; empty queries leave nothing.
+    fn rows(&self) -> Vec<&Span> {
+        let rows = [self.h.rows(), self.l.rows(), self.a.rows(), self.b_g1.rows(), self.b_g2.rows()];
+        rows.into_iter().flatten().collect()
+    }
 }
 
 impl Backend for GpuBackend {
@@ -124,46 +247,19 @@ impl Backend for GpuBackend {
 
     fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError> {
         assignment.check(&self.key)?;
-        let gpu = self.kernels.gpu();
         let log = &mut Vec::new();
-
         let begin = Instant::now();
-        let a = self.values("a", &assignment.a)?;
-        let b = self.values("b", &assignment.b)?;
-        let spare = gpu.allocate(Pool::Scratch, "quotient", self.quotient.bytes())?;
-        let full = [&assignment.inputs[..], &assignment.aux[..]].concat();
-        let witness = Scalars::upload(&self.kernels, &full)?;
+        let inputs = self.upload(assignment)?;
         host(log, "upload", begin);
-
         let begin = Instant::now();
-        let mut steps = Steps::new(gpu.limits());
-        let h = Scalars { span: self.quotient.record(&mut steps, &a, &b, &spare), scale: self.quotient.scale() };
-        let kernels = &*self.kernels;
-        let options = |stage| Options { stage: Some(stage), ..Options::default() };
-        let h = msm::record(kernels, &mut steps, &self.h, &h, &options("h"))?;
-        let l = msm::record(kernels, &mut steps, &self.l, &witness, &options("l"))?;
-        let a = msm::record(kernels, &mut steps, &self.a, &witness, &options("a"))?;
-        let b_g1 = msm::record(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1"))?;
-        let b_g2 = msm::record(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2"))?;
-        let submitted = kernels.submit(&steps)?;
+        let ready = self.record(inputs)?;
         host(log, "record", begin);
-
         let begin = Instant::now();
-        let intervals = kernels.finish(submitted)?;
+        let ran = self.compute(ready, &|| false)?;
         host(log, "compute", begin);
-        log.extend(device(&intervals));
-
         let begin = Instant::now();
-        let rows = [h.rows(), l.rows(), a.rows(), b_g1.rows(), b_g2.rows()];
-        let spans: Vec<&Span> = rows.into_iter().flatten().collect();
-        let mut rows = gpu.read(&spans)?.into_iter();
-        let sums = Sums {
-            h: sum(&h, &mut rows),
-            l: sum(&l, &mut rows),
-            a: sum(&a, &mut rows),
-            b_g1: sum(&b_g1, &mut rows),
-            b_g2: sum(&b_g2, &mut rows),
-        };
+        let (sums, intervals) = self.read_back(ran)?;
+        log.extend(device(&intervals));
         host(log, "read back", begin);
         Ok((sums, std::mem::take(log)))
     }

@@ -143,6 +143,12 @@ pub enum KeyError {
         /// For example `delta_g2`.
         element: &'static str,
     },
+    /// A point is not on its curve, or not in the group of prime order.
+    #[error("the key's {element} is not in the group of prime order")]
+    NotInGroup {
+        /// For example `beta_g2`.
+        element: &'static str,
+    },
     /// A query that has no absent variables holds the point at infinity.
     #[error("the key's {query} query holds the point at infinity at {index}")]
     Infinity {

@@ -12,6 +12,7 @@ use ark_ec::{
     AffineRepr,
     pairing::{Pairing, PairingOutput},
 };
+use ark_serialize::Valid;
 use rayon::prelude::*;
 
 use super::key::{KeyError, MAX_LOG2_DOMAIN, ProvingKey, Query, Shape};
@@ -76,6 +77,19 @@ impl ProvingKey {
         ] {
             if identity {
                 return Err(KeyError::Identity { element });
+            }
+        }
+        // The pairings below, and every verification, take these for members of their groups.
+        for (element, valid) in [
+            ("alpha_g1", vk.alpha_g1.check()),
+            ("beta_g1", self.beta_g1.check()),
+            ("beta_g2", vk.beta_g2.check()),
+            ("gamma_g2", vk.gamma_g2.check()),
+            ("delta_g1", self.delta_g1.check()),
+            ("delta_g2", vk.delta_g2.check()),
+        ] {
+            if valid.is_err() {
+                return Err(KeyError::NotInGroup { element });
             }
         }
         if let Some(index) = self.h.par_iter().position_first(|point| point.is_zero()) {

@@ -17,6 +17,7 @@ use ark_bls12_381::{Bls12_381, Fr};
 use ark_ec::{AffineRepr, CurveGroup};
 use ark_ff::UniformRand;
 use ark_groth16::{Groth16, PreparedVerifyingKey, Proof, prepare_verifying_key};
+use ark_serialize::Valid;
 use ark_std::rand::{CryptoRng, RngCore};
 
 use crate::device::DeviceError;
@@ -115,7 +116,8 @@ impl Prover {
 
     /// The proof with the blinding `(r, s)`; the same arguments always give the same proof.
     ///
-    /// It is zero-knowledge only when `r` and `s` are uniform, secret and never used again.
+    /// It is zero-knowledge only when `r` and `s` are uniform, secret and never used again. With `r = s = 0` an element of
+    /// a circuit without live constraints can be the point at infinity, which readers of proofs refuse.
     pub fn prove_with(&self, assignment: &Assignment, r: Fr, s: Fr) -> Result<Proved, ProveError> {
         let log = &mut Vec::new();
         StageTime::host(log, "check", || {
@@ -139,14 +141,16 @@ impl Prover {
 }
 
 /// Whether `proof` is one of the statement `inputs` (without ONE) under `vk`.
-fn verifies(vk: &PreparedVerifyingKey<Bls12_381>, proof: &Proof<Bls12_381>, inputs: &[Fr]) -> bool {
-    // arkworks would silently take fewer inputs than the key has.
-    inputs.len() + 1 == vk.vk.gamma_abc_g1.len()
+pub(crate) fn verifies(vk: &PreparedVerifyingKey<Bls12_381>, proof: &Proof<Bls12_381>, inputs: &[Fr]) -> bool {
+    // A pairing does not see a component of small order, and readers refuse such points. arkworks would silently take
+    // fewer inputs than the key has.
+    proof.check().is_ok()
+        && inputs.len() + 1 == vk.vk.gamma_abc_g1.len()
         && Groth16::<Bls12_381>::verify_proof(vk, proof, inputs).unwrap_or(false)
 }
 
 /// The proof out of its sums.
-fn assemble(key: &ProvingKey, sums: &Sums, r: Fr, s: Fr) -> Proof<Bls12_381> {
+pub(crate) fn assemble(key: &ProvingKey, sums: &Sums, r: Fr, s: Fr) -> Proof<Bls12_381> {
     let delta = key.delta_g1.into_group();
     // A = alpha + sum z_i u_i(tau) + r delta
     let a = sums.a + key.vk.alpha_g1 + delta * r;

@@ -88,7 +88,8 @@ impl Domain {
     }
 }
 
-/// `h` by the textbook, through a coset of the field's generator; the oracle of the other form.
+/// `h` by the textbook, through a coset of the field's generator; the oracle of the other form. Rows beyond the domain's
+/// size are not looked at: whoever has an assignment checks it first.
 pub fn textbook(domain: &Domain, a: &[Fr], b: &[Fr], c: &[Fr]) -> Vec<Fr> {
     let Domain { roots, odd } = domain;
     // 7 generates the whole group, so 7^n is not 1; were it, the odd shift would still do.
@@ -108,7 +109,8 @@ pub fn textbook(domain: &Domain, a: &[Fr], b: &[Fr], c: &[Fr]) -> Vec<Fr> {
     h
 }
 
-/// `h` through the odd coset, for satisfied rows: `a[j] * b[j]` stands in for `c[j]`.
+/// `h` through the odd coset, for satisfied rows: `a[j] * b[j]` stands in for `c[j]`. Rows beyond the domain's size are
+/// not looked at.
 pub fn odd_coset(domain: &Domain, a: &[Fr], b: &[Fr]) -> Vec<Fr> {
     let Domain { roots, odd } = domain;
     let (mut a, mut b) = (padded(domain, a), padded(domain, b));

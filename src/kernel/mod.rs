@@ -12,5 +12,5 @@ pub mod twins;
 
 pub use build::{Compiled, Kernels, compose};
 pub use field::Code;
-pub use steps::{Step, Steps, Submitted};
+pub use steps::{Encoded, Step, Steps, Submitted};
 pub use table::{Access, Group, Kernel};

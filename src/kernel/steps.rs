@@ -5,7 +5,7 @@ use super::{
     table::{Access, Kernel},
     twins::Params,
 };
-use crate::device::{DeviceError, Interval, Limits, Pool, Span};
+use crate::device::{DeviceError, Interval, Limits, Pool, Span, copy_out};
 
 /// One thing for the device to do.
 #[derive(Debug, Clone)]
@@ -83,26 +83,46 @@ impl Steps {
     }
 }
 
+/// A list of steps made ready: pipelines, parameters and bindings are in place, and nothing is left but to submit it.
+#[derive(Debug)]
+pub struct Encoded {
+    /// A command buffer for each stage.
+    commands: Vec<wgpu::CommandBuffer>,
+    clock: crate::device::Clock,
+    readback: wgpu::Buffer,
+    /// Bytes of each span that is read back, then those of the timestamps.
+    sizes: Vec<u64>,
+    /// What the list uses, held until it has run: until then nobody may upload into it.
+    spans: Vec<Span>,
+}
+
 /// Work that was handed to the device.
 #[derive(Debug)]
 pub struct Submitted {
     index: wgpu::SubmissionIndex,
     clock: crate::device::Clock,
-    stamps: Option<Span>,
+    readback: wgpu::Buffer,
+    sizes: Vec<u64>,
+    spans: Vec<Span>,
 }
 
 /// Uniform slots start at multiples of this: the largest alignment WebGPU allows.
 const SLOT: usize = 256;
 
 impl Kernels {
-    /// Submits the list and returns at once. Each stage is a submission of its own, since watchdogs of desktop systems
-    /// time submissions; lists of several threads do not interleave.
-    pub fn submit(&self, steps: &Steps) -> Result<Submitted, DeviceError> {
+    /// Makes the list ready to be submitted, with copies of `reads` at its end. This is the host's work for a list, a
+    /// millisecond for a proof; what is left to do under an execution lock is [`Self::launch`].
+    pub fn encode(&self, steps: &Steps, reads: &[&Span]) -> Result<Encoded, DeviceError> {
         let gpu = self.gpu();
+        gpu.own("a list of kernels", reads.iter().copied())?;
         let mut uniforms = vec![0u8; SLOT];
         let mut pipelines = Vec::new();
         for step in steps.list() {
+            if let Step::Clear(span) = step {
+                gpu.own("a list of kernels", [span])?;
+            }
             if let Step::Dispatch { kernel, params, bindings, .. } = step {
+                gpu.own(kernel.name, bindings)?;
                 // The device's own limit would speak too, but not one that was lowered: plans have to keep to both.
                 if let Some(span) = bindings.iter().find(|span| span.size() > gpu.limits().binding) {
                     let reason = format!("{} bytes in one binding, the limit is {}", span.size(), gpu.limits().binding);
@@ -115,8 +135,7 @@ impl Kernels {
             }
         }
         let mut clock = gpu.clock();
-        let _whole = self.submitting();
-        let submitted = gpu.scoped(|device| {
+        let encoded = gpu.scoped(|device| {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("parameters"),
                 size: uniforms.len() as u64,
@@ -127,6 +146,7 @@ impl Kernels {
             buffer.unmap();
             let encoder = |label| device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(label) });
             let mut commands = encoder("steps");
+            let mut finished = Vec::new();
             let mut label = "steps";
             let mut pass: Option<wgpu::ComputePass<'static>> = None;
             let mut slot = 0;
@@ -135,8 +155,7 @@ impl Kernels {
                     Step::Stage(name) => {
                         label = name;
                         drop(pass.take());
-                        let before = std::mem::replace(&mut commands, encoder(label));
-                        gpu.queue().submit([before.finish()]);
+                        finished.push(std::mem::replace(&mut commands, encoder(label)).finish());
                     }
                     Step::Clear(span) => {
                         pass = None;
@@ -173,23 +192,68 @@ impl Kernels {
                 }
             }
             drop(pass);
-            let stamps = clock.resolve(gpu, &mut commands)?;
-            Ok((gpu.queue().submit([commands.finish()]), stamps))
+            let mut sizes: Vec<u64> = reads.iter().map(|span| span.size()).collect();
+            sizes.push(clock.bytes());
+            let readback = gpu.readback(sizes.iter().sum())?;
+            let at = copy_out(&mut commands, reads, &readback);
+            clock.resolve(gpu, &mut commands, &readback, at)?;
+            finished.push(commands.finish());
+            Ok((finished, readback, sizes))
         });
-        let (index, stamps) = submitted.map_err(|error| gpu.invalid("a list of kernels", &error))??;
-        Ok(Submitted { index, clock, stamps })
+        let (commands, readback, sizes) = encoded.map_err(|error| gpu.invalid("a list of kernels", &error))??;
+        let spans = steps.list().iter().flat_map(|step| match step {
+            Step::Dispatch { bindings, .. } => bindings.clone(),
+            Step::Clear(span) => vec![span.clone()],
+            Step::Stage(_) => Vec::new(),
+        });
+        Ok(Encoded { commands, clock, readback, sizes, spans: spans.collect() })
     }
 
-    /// Waits for the list to have run and returns the device time of its stages (nothing without timestamps).
-    pub fn finish(&self, submitted: Submitted) -> Result<Vec<Interval>, DeviceError> {
-        self.gpu().wait(submitted.index, "kernels")?;
-        self.gpu().intervals(&submitted.clock, submitted.stamps)
+    /// Submits what was encoded and returns at once. Each stage is a submission of its own, since watchdogs of desktop
+    /// systems time submissions; lists of several threads do not interleave. Once `stop` says so, no further stage is
+    /// submitted.
+    pub fn launch(&self, encoded: Encoded, stop: &dyn Fn() -> bool) -> Result<Submitted, DeviceError> {
+        let Encoded { commands, clock, readback, sizes, spans } = encoded;
+        let gpu = self.gpu();
+        let _whole = self.submitting();
+        let submitted = gpu.scoped(|_| {
+            let mut last = None;
+            for commands in commands {
+                if stop() {
+                    return None;
+                }
+                last = Some(gpu.queue().submit([commands]));
+            }
+            last
+        });
+        match submitted.map_err(|error| gpu.invalid("a list of kernels", &error))? {
+            Some(index) => Ok(Submitted { index, clock, readback, sizes, spans }),
+            None => Err(DeviceError::Stopped),
+        }
     }
 
-    /// [`Self::submit`] and [`Self::finish`].
+    /// Encodes the list, submits it and returns at once.
+    pub fn submit(&self, steps: &Steps) -> Result<Submitted, DeviceError> {
+        self.launch(self.encode(steps, &[])?, &|| false)
+    }
+
+    /// Waits for a list to have run.
+    pub fn wait(&self, submitted: &Submitted) -> Result<(), DeviceError> {
+        self.gpu().wait(submitted.index.clone(), "kernels")
+    }
+
+    /// What was to be read back, and the device time of the stages (nothing without timestamps); waits for the list.
+    pub fn collect(&self, submitted: Submitted) -> Result<(Vec<Vec<u8>>, Vec<Interval>), DeviceError> {
+        let Submitted { index, clock, readback, sizes, spans } = submitted;
+        let mut read = self.gpu().fetch(&readback, &sizes, index)?;
+        drop(spans);
+        let stamps = read.pop().unwrap_or_default();
+        Ok((read, clock.intervals(self.gpu(), &stamps)))
+    }
+
+    /// [`Self::submit`] and [`Self::collect`], for lists whose time is all that is wanted.
     pub fn run(&self, steps: &Steps) -> Result<Vec<Interval>, DeviceError> {
-        let submitted = self.submit(steps)?;
-        self.finish(submitted)
+        Ok(self.collect(self.submit(steps)?)?.1)
     }
 }
 

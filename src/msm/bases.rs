@@ -110,14 +110,16 @@ impl<G: Source> Bases<G> {
 pub struct Scalars {
     /// The words, in [`Pool::Scratch`].
     pub span: Span,
-    /// `fr_mul(stored, scale)` is the plain integer.
+    /// `fr_mul(stored, scale)` is the plain integer, in the format of the kernels that it was made for.
     pub scale: [u32; 8],
+    /// That format.
+    pub format: Format,
 }
 
 impl Scalars {
     /// Uploads field elements as they lie in memory; the device takes the Montgomery factor away.
     pub fn upload(kernels: &Kernels, scalars: &[Fr]) -> Result<Self, MsmError> {
         let span = kernels.gpu().store(Pool::Scratch, "scalars", &encoding::fr_bytes(scalars))?;
-        Ok(Self { span, scale: kernels.format().fr_unmont() })
+        Ok(Self { span, scale: kernels.format().fr_unmont(), format: kernels.format() })
     }
 }

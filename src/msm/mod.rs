@@ -95,21 +95,31 @@ pub enum MsmError {
         /// Bytes of a binding.
         limit: u64,
     },
-    /// Bases loaded for kernels of another limb format.
-    #[error("bases in the limb format '{bases}' were given to kernels of '{kernels}'")]
+    /// Bases or scalars made for kernels of another limb format.
+    #[error("{what} in the limb format '{found}' were given to kernels of '{kernels}'")]
     Format {
-        /// Format of the bases.
-        bases: &'static str,
+        /// Bases or scalars.
+        what: &'static str,
+        /// Their format.
+        found: &'static str,
         /// Format of the kernels.
         kernels: &'static str,
     },
     /// Scalars of neighbouring bases lie too far apart for one binding.
-    #[error("64 bases from {at} on take scalars further apart than the {limit} that one binding holds")]
+    #[error("bases from {at} on take scalars further apart than the {limit} that one binding holds")]
     Spread {
         /// First base of the piece.
         at: usize,
         /// Scalars in a binding.
         limit: usize,
+    },
+    /// What was read back is not what the MSM left.
+    #[error("{expected} bytes of window sums were expected, {found} were given")]
+    Rows {
+        /// Bytes that were given.
+        found: usize,
+        /// Bytes of the plan.
+        expected: usize,
     },
     /// The device failed.
     #[error(transparent)]
@@ -138,5 +148,5 @@ pub fn msm<G: Source>(
         Some(rows) => kernels.gpu().read(&[rows])?.swap_remove(0),
         None => Vec::new(),
     };
-    Ok(recorded.sum(&bytes))
+    recorded.sum(&bytes)
 }

@@ -3,7 +3,10 @@
 use std::{fmt, ops::Range};
 
 use super::MsmError;
-use crate::{device::Limits, kernel::Group};
+use crate::{
+    device::{Limits, leased},
+    kernel::Group,
+};
 
 /// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
 const BITS: u32 = 255;
@@ -84,17 +87,24 @@ impl Plan {
         limits: &Limits,
         window: Option<u32>,
     ) -> Result<Self, MsmError> {
+        if let Some(positions) = positions.filter(|positions| positions.len() != n) {
+            return Err(MsmError::Lengths { bases: n, scalars: positions.len() });
+        }
         if n >= 1 << 31 {
             return Err(MsmError::TooMany { n });
         }
         let fits = |window: u32| keys(window) * group.sum_bytes() <= limits.binding;
         let window = match window {
             Some(window) if (2..=MAX_WINDOW).contains(&window) && fits(window) => window,
-            Some(window) => return Err(MsmError::Window { window, max: MAX_WINDOW }),
+            Some(window) => {
+                let max = (2..=MAX_WINDOW).filter(|&window| fits(window)).max();
+                let refused = MsmError::Binding { needed: least(group), limit: limits.binding };
+                return Err(max.map_or(refused, |max| MsmError::Window { window, max }));
+            }
             None => (2..=MAX_WINDOW)
                 .filter(|&window| fits(window))
                 .min_by(|&a, &b| cost(n, a).total_cmp(&cost(n, b)))
-                .ok_or(MsmError::Binding { needed: keys(2) * group.sum_bytes(), limit: limits.binding })?,
+                .ok_or(MsmError::Binding { needed: least(group), limit: limits.binding })?,
         };
         let windows = BITS.div_ceil(window);
         let chunks = chunks(group, n, positions, limits, windows)?;
@@ -131,9 +141,19 @@ impl Plan {
         (u64::from(self.windows) * self.group.sum_bytes()).next_multiple_of(256)
     }
 
-    /// Bytes that a run leases beside bases and scalars.
+    /// Bytes of work space that a run leases beside bases and scalars.
     pub fn scratch_bytes(&self) -> u64 {
-        self.sizes().iter().map(|(_, bytes)| bytes.max(&16).next_multiple_of(256)).sum()
+        self.sizes().iter().map(|&(_, bytes)| leased(bytes)).sum()
+    }
+
+    /// All bytes that a run leases beside bases and scalars.
+    pub fn leased_bytes(&self) -> u64 {
+        if self.n == 0 { 0 } else { self.scratch_bytes() + leased(self.rows_bytes()) }
+    }
+
+    /// Bytes of the window sums: for each piece a row of bucket sums and one of weighted sums.
+    pub(super) fn rows_bytes(&self) -> u64 {
+        2 * self.row_bytes() * self.chunks.len() as u64
     }
 
     /// The scratch spans of a run: what for, and bytes.
@@ -189,6 +209,19 @@ fn cost(n: usize, window: u32) -> f64 {
     f64::from(BITS.div_ceil(window)) * (n as f64 + BUCKET_COST * (1u64 << (window - 1)) as f64)
 }
 
+/// Bytes of a base in the binding where it takes most, for that many windows.
+fn widest(group: Group, windows: u32) -> u64 {
+    let entry_bytes = 4 * u64::from(windows);
+    let partial_bytes = (2 * group.sum_bytes() * u64::from(windows)).div_ceil(CHUNK.end);
+    group.affine_bytes().max(entry_bytes).max(partial_bytes)
+}
+
+/// The smallest binding with which there is a plan: the buckets of the smallest window, and a piece of GRAIN bases.
+fn least(group: Group) -> u64 {
+    let piece = widest(group, BITS.div_ceil(2)) * GRAIN as u64 + 4 * group.sum_bytes();
+    piece.max(keys(2) * group.sum_bytes()).next_multiple_of(256)
+}
+
 /// Greedy pieces, each as long as every binding allows.
 fn chunks(
     group: Group,
@@ -199,13 +232,10 @@ fn chunks(
 ) -> Result<Vec<Chunk>, MsmError> {
     // Per base: itself, its map word, its entries, and its part of the first partial sums (two for CHUNK.end entries;
     // two more for the last, partly filled thread are below the slack of the rounding to GRAIN).
-    let entry_bytes = 4 * u64::from(windows);
-    let partial_bytes = (2 * group.sum_bytes() * u64::from(windows)).div_ceil(CHUNK.end);
-    let widest = group.affine_bytes().max(entry_bytes).max(partial_bytes);
+    let widest = widest(group, windows);
     let longest = ((limits.binding - limits.binding.min(4 * group.sum_bytes())) / widest) as usize / GRAIN * GRAIN;
     let scalars = (limits.binding / 32) as usize;
-    let needed = widest * GRAIN as u64 + 4 * group.sum_bytes();
-    let refuse = MsmError::Binding { needed, limit: limits.binding };
+    let refuse = MsmError::Binding { needed: least(group), limit: limits.binding };
     if n > 0 && (longest == 0 || scalars < GRAIN) {
         return Err(refuse);
     }
@@ -316,11 +346,25 @@ mod tests {
     fn what_can_not_be_planned_is_refused_with_numbers() {
         let refused =
             |limit, window| Plan::new(Group::G2, 100, None, &limits(limit), window).expect_err("refused").to_string();
-        assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 98304");
+        assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 99840");
         assert_eq!(
             refused(1 << 30, Some(17)),
             "a window of 17 bits is not possible here; it is 2 to 16, fewer where bindings are small"
         );
+        assert_eq!(
+            refused(128 << 20, Some(16)),
+            "a window of 16 bits is not possible here; it is 2 to 15, fewer where bindings are small"
+        );
+        // The number that is named is enough, and nothing below it is.
+        for (group, least) in [(Group::G1, 49920), (Group::G2, 99840)] {
+            assert_eq!(super::least(group), least);
+            for n in [1, 64, 1000] {
+                Plan::new(group, n, None, &limits(least), None).expect("a plan");
+                Plan::new(group, n, None, &limits(least - 256), None).expect_err("too small");
+            }
+        }
+        let uneven = Plan::new(Group::G1, 9, Some(&[1, 2]), &limits(1 << 30), None).expect_err("refused").to_string();
+        assert_eq!(uneven, "an MSM that needs 9 scalars was given 2");
         let many = Plan::new(Group::G1, 1 << 31, None, &limits(1 << 30), None).expect_err("refused").to_string();
         assert_eq!(many, "2147483648 bases are too many for one MSM, the most is 2^31 - 1");
     }

@@ -35,7 +35,11 @@ impl<G: Source> Recorded<G> {
     }
 
     /// The sum, from the bytes of [`Self::rows`]: window sums by Horner's rule, 255 doublings on the host.
-    pub fn sum(&self, bytes: &[u8]) -> G {
+    pub fn sum(&self, bytes: &[u8]) -> Result<G, MsmError> {
+        let expected = if self.rows.is_some() { self.plan.rows_bytes() as usize } else { 0 };
+        if bytes.len() != expected {
+            return Err(MsmError::Rows { found: bytes.len(), expected });
+        }
         let row = self.plan.row_bytes() as usize;
         let used = self.plan.windows as usize * self.plan.group.sum_bytes() as usize;
         let mut windows = vec![G::zero(); self.plan.windows as usize];
@@ -52,7 +56,7 @@ impl<G: Source> Recorded<G> {
             }
             sum += window;
         }
-        sum
+        Ok(sum)
     }
 }
 
@@ -67,7 +71,12 @@ pub fn record<G: Source>(
     let gpu = kernels.gpu();
     let positions = bases.positions.as_deref();
     if bases.format != kernels.format() {
-        return Err(MsmError::Format { bases: bases.format.name(), kernels: kernels.format().name() });
+        let (found, kernels) = (bases.format.name(), kernels.format().name());
+        return Err(MsmError::Format { what: "bases", found, kernels });
+    }
+    if scalars.format != kernels.format() {
+        let (found, kernels) = (scalars.format.name(), kernels.format().name());
+        return Err(MsmError::Format { what: "scalars", found, kernels });
     }
     let have = (scalars.span.size() / 32) as usize;
     if have < bases.scalars() {
@@ -89,7 +98,7 @@ pub fn record<G: Source>(
         unreachable!("twelve sizes")
     };
     let row = plan.row_bytes();
-    let rows = gpu.allocate(Pool::Scratch, "msm window sums", 2 * row * plan.chunks.len() as u64)?;
+    let rows = gpu.allocate(Pool::Scratch, "msm window sums", plan.rows_bytes())?;
     let which = G::GROUP as usize;
     let stage = |steps: &mut Steps, part| steps.stage(options.stage.unwrap_or(part));
     for (index, chunk) in plan.chunks.iter().enumerate() {

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::{NttError, plan::Plan};
 use crate::{
-    device::{DeviceError, Gpu, Pool, Span},
-    encoding::fr_bytes,
+    device::{DeviceError, Gpu, Limits, Pool, Span, leased},
+    encoding::{Format, fr_bytes},
     kernel::Kernels,
 };
 
@@ -58,6 +58,11 @@ impl Series {
         })
     }
 
+    /// Bytes that the two tables lease.
+    pub(super) fn memory(log_count: u32, low_bits: u32) -> u64 {
+        [log_count - low_bits, low_bits].map(|bits| leased(super::plan::ELEMENT << bits)).iter().sum()
+    }
+
     /// Two tables of about equal size.
     pub(super) fn even(kernels: &Kernels, series: (Fr, Fr), log_count: u32) -> Result<Self, DeviceError> {
         Self::new(kernels, series, log_count, log_count / 2)
@@ -69,10 +74,19 @@ impl Series {
 #[derive(Debug)]
 pub struct Domain {
     root: Fr,
+    pub(super) format: Format,
     pub(super) plan: Plan,
     pub(super) twiddles: Series,
     /// Space for strips, if there are several pages. One queue runs one list of steps after the other, so one is enough.
     pub(super) strip: Option<Span>,
+}
+
+/// Powers that the twiddles' series has, and those of its low table. Half of the powers are enough:
+/// omega^(n/2) = -1.
+fn twiddle_bits(log_n: u32, limits: &Limits) -> (u32, u32) {
+    let half = log_n.saturating_sub(1);
+    let most = (TWIDDLES.min(limits.binding) / super::plan::ELEMENT).max(1).ilog2();
+    (half, half.saturating_sub(most))
 }
 
 /// The root of order `2^log_n` that comes from a generator: bellman and arkworks take 7, snarkjs 5 for BLS12-381.
@@ -93,17 +107,23 @@ impl Domain {
         super::host::domain(log_n, root)?;
         let gpu = kernels.gpu();
         let limits = gpu.limits();
-        let plan =
-            Plan::new(log_n, &limits).map_err(|most| NttError::Binding { log_n, limit: limits.binding, most })?;
-        // Half of the powers are enough: omega^(n/2) = -1.
-        let half = log_n.saturating_sub(1);
-        let most = (TWIDDLES.min(limits.binding) / super::plan::ELEMENT).max(1).ilog2();
-        let twiddles = Series::new(kernels, (root, Fr::ONE), half, half.saturating_sub(most))?;
+        let (plan, _) = Self::memory(log_n, &limits)?;
+        let (half, low_bits) = twiddle_bits(log_n, &limits);
+        let twiddles = Series::new(kernels, (root, Fr::ONE), half, low_bits)?;
         let strip = match plan.strip_bytes() {
             0 => None,
             bytes => Some(gpu.allocate(Pool::Scratch, "strips of a transform", bytes)?),
         };
-        Ok(Self { root, plan, twiddles, strip })
+        Ok(Self { root, format: kernels.format(), plan, twiddles, strip })
+    }
+
+    /// The plan of such a domain, and the bytes that it leases.
+    pub(super) fn memory(log_n: u32, limits: &Limits) -> Result<(Plan, u64), NttError> {
+        let plan = Plan::new(log_n, limits).map_err(|most| NttError::Binding { log_n, limit: limits.binding, most })?;
+        let (half, low_bits) = twiddle_bits(log_n, limits);
+        let strip = if plan.strip_bytes() > 0 { leased(plan.strip_bytes()) } else { 0 };
+        let bytes = Series::memory(half, low_bits) + strip;
+        Ok((plan, bytes))
     }
 
     /// Binary logarithm of the length.

@@ -87,6 +87,14 @@ pub enum NttError {
         /// Binary logarithm of the largest length.
         most: u32,
     },
+    /// A domain made for kernels of another limb format.
+    #[error("a domain in the limb format '{found}' was given to kernels of '{kernels}'")]
+    Format {
+        /// Format of the domain.
+        found: &'static str,
+        /// Format of the kernels.
+        kernels: &'static str,
+    },
     /// The device layer.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -124,6 +132,9 @@ impl Domain {
         }
         if coset.is_some_and(|shift| shift.is_zero()) {
             return Err(NttError::Coset);
+        }
+        if self.format != kernels.format() {
+            return Err(NttError::Format { found: self.format.name(), kernels: kernels.format().name() });
         }
         let gpu = kernels.gpu();
         let (work, result) = (self.allocate(gpu, "a transform")?, self.allocate(gpu, "a transform's result")?);

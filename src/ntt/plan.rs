@@ -20,6 +20,8 @@ const TILE: u32 = 9;
 const ROWS: u32 = 8;
 /// A page has at most `2^PAGE` elements, so that shifts in kernels stay below 32.
 const PAGE: u32 = 30;
+/// The scalar field has no root of unity of a larger order than 2^32.
+const MAX_LOG_N: u32 = 32;
 
 /// One pass over a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +82,9 @@ impl Plan {
             return Ok(Self { log_n, page_bits: log_n, strip_bits: log_n, across: Vec::new(), within });
         }
         // A strip holds at least one column of every page. Pages start at multiples of 256 bytes.
-        if log_n > 2 * page || page < 3 {
-            return Err(if page < 3 { page } else { 2 * page });
+        let most = if page < 3 { page } else { (2 * page).min(MAX_LOG_N) };
+        if log_n > most {
+            return Err(most);
         }
         let strip_bits = 2 * page - log_n;
         let (across, within) = (passes(strip_bits, page), passes(0, page));

@@ -26,7 +26,7 @@ use super::{
     domain::{Domain, Series},
 };
 use crate::{
-    device::Span,
+    device::{Limits, Span},
     kernel::{Kernels, Steps, table::QUOTIENT_COMBINE, twins::CombineParams},
 };
 
@@ -44,6 +44,9 @@ pub struct Quotient {
 impl Quotient {
     /// Tables for the odd coset of a domain; `kernels` are those the domain was made with.
     pub fn new(kernels: &Kernels, domain: Arc<Domain>) -> Result<Self, NttError> {
+        if domain.format != kernels.format() {
+            return Err(NttError::Format { found: domain.format.name(), kernels: kernels.format().name() });
+        }
         let log_n = domain.log_n();
         let root = domain.root().sqrt().ok_or(NttError::TooLong { log_n: log_n + 1 })?;
         // Both square roots have order 2n, but for n = 1, where one of them is 1.
@@ -58,6 +61,12 @@ impl Quotient {
             scale: std::array::from_fn(|i| (scale.0[i / 2] >> (32 * (i % 2))) as u32),
             domain,
         })
+    }
+
+    /// Bytes that a quotient and its domain lease, and those of each of the three vectors it works on.
+    pub fn memory(log_n: u32, limits: &Limits) -> Result<(u64, u64), NttError> {
+        let (plan, bytes) = Domain::memory(log_n, limits)?;
+        Ok((bytes + 2 * Series::memory(log_n, log_n / 2), plan.bytes()))
     }
 
     /// The domain.

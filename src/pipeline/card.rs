@@ -124,7 +124,7 @@ impl<V> Ledger<V> {
         let needed = request.peak + if resident.is_some() { 0 } else { request.key_bytes };
         let idle = |key: &Resident<V>| key.users == 0 && key.id != request.key;
         let idle_bytes: u64 = self.keys.iter().filter(|key| idle(key)).map(|key| key.bytes).sum();
-        if self.free + idle_bytes < needed {
+        if self.free.saturating_add(idle_bytes) < needed {
             return Grant::NotYet;
         }
         let mut freed = self.free;

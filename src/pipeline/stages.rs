@@ -24,7 +24,7 @@ pub trait Stages: Send + Sync + 'static {
     type Error: Error + Send + Sync + 'static;
 
     /// The bytes that this partition will have on the place at its peak, and those of its key.
-    fn request(&self, task: &Self::Task) -> Request;
+    fn request(&self, task: &Self::Task) -> Result<Request, Self::Error>;
 
     /// Host work that needs no device: checks, classification, digits. No lease is held.
     fn prepare(&self, task: &Self::Task) -> Result<Self::Work, Self::Error>;
@@ -36,12 +36,13 @@ pub trait Stages: Send + Sync + 'static {
     /// another partition may be running.
     fn upload(&self, key: &Arc<Self::Key>, work: &mut Self::Work) -> Result<(), Self::Error>;
 
-    /// First submission to last completion, and nothing else: no other partition of the card runs meanwhile. Returns
-    /// when the device was busy, by its own clock. `stop` turns true when the job is cancelled.
-    fn compute(&self, work: &mut Self::Work, stop: &dyn Fn() -> bool) -> Result<Vec<Busy>, Self::Error>;
+    /// First submission to last completion, and nothing else: no other partition of the card runs meanwhile. `stop`
+    /// turns true when the job is cancelled.
+    fn compute(&self, work: &mut Self::Work, stop: &dyn Fn() -> bool) -> Result<(), Self::Error>;
 
-    /// Takes the results off the device. Afterwards the lease returns.
-    fn read_back(&self, work: Self::Work) -> Result<Self::Read, Self::Error>;
+    /// Takes the results off the device, and the times at which it was busy, by its own clock. Afterwards the lease
+    /// returns.
+    fn read_back(&self, work: Self::Work) -> Result<(Self::Read, Vec<Busy>), Self::Error>;
 
     /// Host work on the results: assembly, verification.
     fn assemble(&self, task: &Self::Task, read: Self::Read) -> Result<Self::Output, Self::Error>;

@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
 };
 
 use super::{
@@ -21,7 +22,7 @@ enum Stop<E: std::error::Error + 'static> {
 
 pub(super) fn work<S: Stages>(shared: &Shared<S>, place: usize, worker: usize) {
     while let Some((entry, task)) = shared.queue.next(place) {
-        let run = Run { shared, place, worker, entry: &entry, stage: Cell::new("prepare") };
+        let run = Run { shared, place, worker, entry: &entry, stage: Cell::new("prepare"), ended: Cell::default() };
         // Stages hold no lock of the scheduler's while they run, and all that they held is dropped by unwinding.
         let result = catch_unwind(AssertUnwindSafe(|| run.stages(&task)))
             .unwrap_or_else(|panic| Err(Stop::Fault(Fault::Panic(message(&*panic)))));
@@ -60,6 +61,8 @@ struct Run<'a, S: Stages> {
     worker: usize,
     entry: &'a Entry<S>,
     stage: Cell<&'static str>,
+    /// When its kernels had run.
+    ended: Cell<Duration>,
 }
 
 impl<S: Stages> Run<'_, S> {
@@ -68,7 +71,7 @@ impl<S: Stages> Run<'_, S> {
         let (stages, card) = (&place.stages, &place.card);
         let stop = || self.stopped();
         let one = self.shared.locks == Locks::One;
-        let request = stages.request(task);
+        let request = self.stage("request", || stages.request(task))?;
         let lease = || {
             self.timed("lease", Kind::Wait, || card.lease(request, stop)).and_then(|lease| match lease {
                 Ok(lease) => Ok(lease),
@@ -87,7 +90,7 @@ impl<S: Stages> Run<'_, S> {
             let key = self.stage("load", || turn.key(|| stages.load(task)))?;
             self.stage("upload", || stages.upload(&key, &mut work))?;
             self.compute(stages, &mut work)?;
-            let read = self.stage("read back", || stages.read_back(work))?;
+            let read = self.read_back(stages, work)?;
             drop(key);
             drop(turn);
             drop(held);
@@ -106,7 +109,7 @@ impl<S: Stages> Run<'_, S> {
             self.compute(stages, &mut work)?;
             drop(turn);
         }
-        let read = self.stage("read back", || stages.read_back(work))?;
+        let read = self.read_back(stages, work)?;
         drop(key);
         drop(held);
         self.stage("assemble", || stages.assemble(task, read))
@@ -114,11 +117,17 @@ impl<S: Stages> Run<'_, S> {
 
     fn compute(&self, stages: &S, work: &mut S::Work) -> Result<(), Stop<S::Error>> {
         let begin = self.shared.begun.elapsed();
-        let busy = self.stage("compute", || stages.compute(work, &|| self.stopped()))?;
-        self.shared.queue.took(self.place, self.shared.begun.elapsed() - begin);
-        let now = self.shared.begun.elapsed();
-        self.shared.timeline.device(self.tag("compute", Kind::Device), now, &busy);
+        self.stage("compute", || stages.compute(work, &|| self.stopped()))?;
+        let end = self.shared.begun.elapsed();
+        self.ended.set(end);
+        self.shared.queue.took(self.place, end - begin);
         Ok(())
+    }
+
+    fn read_back(&self, stages: &S, work: S::Work) -> Result<S::Read, Stop<S::Error>> {
+        let (read, busy) = self.stage("read back", || stages.read_back(work))?;
+        self.shared.timeline.device(self.tag("compute", Kind::Device), self.ended.get(), &busy);
+        Ok(read)
     }
 
     fn stopped(&self) -> bool {

@@ -141,8 +141,8 @@ impl Stages for Fake {
     type Output = u64;
     type Error = FakeError;
 
-    fn request(&self, task: &Task) -> Request {
-        Request { key: task.key, key_bytes: KEY_BYTES, peak: task.peak }
+    fn request(&self, task: &Task) -> Result<Request, FakeError> {
+        Ok(Request { key: task.key, key_bytes: KEY_BYTES, peak: task.peak })
     }
 
     fn prepare(&self, task: &Task) -> Result<Work, FakeError> {
@@ -161,7 +161,7 @@ impl Stages for Fake {
         self.stage("upload", &work.task)
     }
 
-    fn compute(&self, work: &mut Work, stop: &dyn Fn() -> bool) -> Result<Vec<Busy>, FakeError> {
+    fn compute(&self, work: &mut Work, stop: &dyn Fn() -> bool) -> Result<(), FakeError> {
         let now = self.device.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.device.most_running.fetch_max(now, Ordering::SeqCst);
         let _running = Running(&self.device);
@@ -172,13 +172,14 @@ impl Stages for Fake {
             return Err(FakeError(Trouble::Task, "compute"));
         }
         work.value += 1;
-        let begin = Duration::from_micros(self.device.clock.fetch_add(10, Ordering::SeqCst));
-        Ok(vec![Busy { label: "kernels", begin, end: begin + Duration::from_micros(10) }])
+        Ok(())
     }
 
-    fn read_back(&self, work: Work) -> Result<u64, FakeError> {
+    fn read_back(&self, work: Work) -> Result<(u64, Vec<Busy>), FakeError> {
         self.stage("read back", &work.task)?;
-        Ok(work.value)
+        let begin = Duration::from_micros(self.device.clock.fetch_add(10, Ordering::SeqCst));
+        let busy = Busy { label: "kernels", begin, end: begin + Duration::from_micros(10) };
+        Ok((work.value, vec![busy]))
     }
 
     fn assemble(&self, task: &Task, read: u64) -> Result<u64, FakeError> {

@@ -4,7 +4,7 @@ mod place;
 mod prove;
 mod report;
 
-use std::time::Duration;
+use std::{io, path::Path, time::Duration};
 
 use prooflane::{
     encoding::Format,
@@ -39,6 +39,10 @@ pub(super) fn run(global: &Global, flags: &Sapling) -> Result<(), Failure> {
     let opening = if wanted == Wanted::Cpu { 0 } else { 2 };
     let output = Output::new(global.json, 1 + opening + circuits.len() as u64 * prove::STEPS);
 
+    if let Some(directory) = &flags.record {
+        // Before any work, and so that none is lost.
+        record::check(directory).map_err(|error| unrecorded(directory, &error))?;
+    }
     let place = Place::open(&output, &wanted, format)?;
     output.text(&report::place(&place))?;
     let (files, parameters_time) = output.step("hashing the parameters", parameters);
@@ -60,16 +64,20 @@ pub(super) fn run(global: &Global, flags: &Sapling) -> Result<(), Failure> {
     }
     let missed: Vec<String> = report.circuits.iter().flat_map(CircuitReport::missed).collect();
     report.passed = missed.is_empty();
+    output.report(&report)?;
     if let Some(directory) = &flags.record {
         let path = record::append(directory, &rows(&report, format, circuits.first().copied()))
-            .map_err(|error| Failure::failed(format!("{}: {error}", directory.display())))?;
+            .map_err(|error| unrecorded(directory, &error).reported())?;
         output.text(&format!("recorded in {}\n", path.display()))?;
     }
-    output.report(&report)?;
     match report.passed {
         true => output.text("all proofs are right\n"),
         false => Err(Failure::failed(missed.join("; ")).reported()),
     }
+}
+
+fn unrecorded(directory: &Path, error: &io::Error) -> Failure {
+    Failure::failed(format!("{} can not be recorded in: {error}", directory.display()))
 }
 
 /// The rows of a recorded run.
