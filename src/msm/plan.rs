@@ -143,7 +143,7 @@ impl Plan {
 
     /// Bytes of work space that a run leases beside bases and scalars.
     pub fn scratch_bytes(&self) -> u64 {
-        self.sizes().iter().map(|&(_, bytes)| leased(bytes)).sum()
+        self.sizes().iter().filter(|size| size.1 > 0).map(|&(_, bytes)| leased(bytes)).sum()
     }
 
     /// All bytes that a run leases beside bases and scalars.
@@ -156,11 +156,15 @@ impl Plan {
         2 * self.row_bytes() * self.chunks.len() as u64
     }
 
-    /// The scratch spans of a run: what for, and bytes.
+    /// The scratch spans of a run: what for, and bytes; none where the span is not used.
     pub(super) fn sizes(&self) -> [(&'static str, u64); 12] {
         let sum = self.group.sum_bytes();
         let partials = |level: usize| self.levels.get(level).map_or(0, |level| 2 * level.threads);
-        let folded = |fold: usize| self.folds.get(fold).map_or(0, |f| f.segments * u64::from(self.windows) * sum);
+        // The last fold leaves its sums where they are read back.
+        let folded = |fold: usize| match self.folds.get(fold) {
+            Some(f) if fold + 1 < self.folds.len() => f.segments * u64::from(self.windows) * sum,
+            _ => 0,
+        };
         [
             ("msm counts", 4 * self.keys()),
             ("msm tile sums", 4 * self.keys().div_ceil(1024)),

@@ -88,9 +88,14 @@ pub fn record<G: Source>(
     if plan.n == 0 {
         return Ok(recorded);
     }
-    let mut scratch = Vec::with_capacity(12);
+    let mut scratch: Vec<Span> = Vec::with_capacity(12);
     for (what, bytes) in plan.sizes() {
-        scratch.push(gpu.allocate(Pool::Scratch, what, bytes)?);
+        let span = match scratch.first() {
+            // Any span will do for one that is not used.
+            Some(first) if bytes == 0 => first.clone(),
+            _ => gpu.allocate(Pool::Scratch, what, bytes)?,
+        };
+        scratch.push(span);
     }
     let [counts, tiles, entries, buckets, keys0, partials0, keys1, partials1, sums0, weighted0, sums1, weighted1] =
         &scratch[..]
