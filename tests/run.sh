@@ -60,10 +60,12 @@ RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --all-features --no-deps
 
 # One build for everything: the features only add.
 if [ "$adapter" = none ]; then
-    device=(arithmetic compile engine msm ntt sapling_gpu)
+    device=(arithmetic compile engine msm ntt partitions sapling_gpu)
     others=()
-    for file in tests/*.rs; do
-        name="$(basename "$file" .rs)"
+    for file in tests/*.rs tests/*/main.rs; do
+        name="${file#tests/}"
+        name="${name%/main.rs}"
+        name="${name%.rs}"
         case " ${device[*]} " in *" $name "*) ;; *) others+=(--test "$name") ;; esac
     done
     step "tests without an adapter; PROOFLANE_ADAPTER=none leaves out: ${device[*]}"
