@@ -171,8 +171,14 @@ fn element(bytes: &[u8]) -> Fq {
 
 /// Scalars in arkworks' Montgomery words (`x * 2^256`), 32 bytes each.
 pub fn fr_bytes(scalars: &[Fr]) -> Vec<u8> {
-    let limbs: Vec<[u64; 4]> = scalars.par_iter().map(|x| x.0.0).collect();
-    bytemuck::cast_slice(&limbs).to_vec()
+    bytemuck::cast_slice(&fr_words(scalars, &[], scalars.len())).to_vec()
+}
+
+/// The same as words, `first` and then `second`, filled up with zeros to `length`: one pass over fresh memory, by all
+/// threads of the pool.
+pub(crate) fn fr_words(first: &[Fr], second: &[Fr], length: usize) -> Vec<[u64; 4]> {
+    let word = |i: usize| first.get(i).or_else(|| second.get(i - first.len())).map_or([0; 4], |x| x.0.0);
+    (0..length).into_par_iter().with_min_len(1 << 12).map(word).collect()
 }
 
 /// Scalars from arkworks' Montgomery words below `2r`.

@@ -61,9 +61,9 @@ fn random_blinding_verifies_and_differs() {
 #[test]
 fn a_witness_that_does_not_satisfy_gives_no_proof() {
     for (wrong, message) in [
-        (0, "constraint 0 of 50 does not hold: "),
-        (2, "constraint 2 of 50 does not hold: "),
-        (49, "constraint 49 of 50 does not hold: "),
+        (0, "constraint 0 (counted from 0) of 50 does not hold"),
+        (2, "constraint 2 (counted from 0) of 50 does not hold"),
+        (49, "constraint 49 (counted from 0) of 50 does not hold"),
     ] {
         let circuit = Chain::new(50, 3);
         let assignment = record(Chain { wrong: Some(wrong), ..circuit }).unwrap();

@@ -16,7 +16,8 @@ use super::{Engine, EngineError};
 use crate::{
     device::Interval,
     groth16::{
-        Assignment, Backend, CpuBackend, GpuBackend, ProveError, ProvingKey, Ran, Ready, Sums, assemble, verifies,
+        Assignment, Backend, CpuBackend, GpuBackend, ProveError, ProvingKey, Ran, Ready, Sums, Words, assemble,
+        verifies,
     },
     pipeline::{self, Busy, Card, Pipeline, Place, Request, Stages},
 };
@@ -153,7 +154,9 @@ pub struct Work {
 }
 
 enum State {
-    Prepared,
+    /// All is done in `compute`, or nothing is left.
+    Host,
+    Words(Box<Words>),
     Ready(Box<Ready>),
     Ran(Box<Ran>),
     Sums(Box<Sums>),
@@ -184,11 +187,15 @@ impl Stages for ProofStages {
     }
 
     fn prepare(&self, task: &ProofTask) -> Result<Work, ProveError> {
-        self.threads.install(|| {
+        let state = self.threads.install(|| {
             task.assignment.check(&task.key.key)?;
-            task.assignment.satisfied()
+            task.assignment.satisfied()?;
+            Ok::<_, ProveError>(match self.engine.kernels() {
+                Some(_) => State::Words(Box::new(GpuBackend::words(&task.assignment, task.key.key.log2_domain()))),
+                None => State::Host,
+            })
         })?;
-        Ok(Work { assignment: task.assignment.clone(), key: None, state: State::Prepared })
+        Ok(Work { assignment: task.assignment.clone(), key: None, state })
     }
 
     fn load(&self, task: &ProofTask) -> Result<Loaded, ProveError> {
@@ -202,8 +209,8 @@ impl Stages for ProofStages {
     }
 
     fn upload(&self, key: &Arc<Loaded>, work: &mut Work) -> Result<(), ProveError> {
-        if let Loaded::Gpu(backend) = &**key {
-            let inputs = backend.upload(&work.assignment)?;
+        if let (Loaded::Gpu(backend), State::Words(words)) = (&**key, &work.state) {
+            let inputs = backend.upload(words)?;
             work.state = State::Ready(Box::new(backend.record(inputs)?));
         }
         work.key = Some(key.clone());
@@ -212,9 +219,9 @@ impl Stages for ProofStages {
 
     fn compute(&self, work: &mut Work, stop: &dyn Fn() -> bool) -> Result<(), ProveError> {
         let key = work.key.clone().ok_or_else(out_of_turn)?;
-        work.state = match (&*key, std::mem::replace(&mut work.state, State::Prepared)) {
+        work.state = match (&*key, std::mem::replace(&mut work.state, State::Host)) {
             (Loaded::Gpu(backend), State::Ready(ready)) => State::Ran(Box::new(backend.compute(*ready, stop)?)),
-            (Loaded::Cpu(backend), State::Prepared) => {
+            (Loaded::Cpu(backend), State::Host) => {
                 let sums = self.threads.install(|| backend.sums(&work.assignment))?.0;
                 State::Sums(Box::new(sums))
             }

@@ -14,12 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ark_bls12_381::{Fr, G1Projective, G2Projective};
+use ark_bls12_381::{G1Projective, G2Projective};
 
 use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
-    device::{DeviceError, Interval, Limits, Pool, Span, leased},
-    encoding::fr_bytes,
+    device::{Interval, Limits, Pool, Span, leased},
+    encoding::fr_words,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
     msm::{self, Bases, MsmError, Options, Plan, Recorded, Scalars, Source},
     ntt::{Domain, NttError, Quotient, root_of_unity},
@@ -123,21 +123,25 @@ impl GpuBackend {
         })
     }
 
-    /// Values over the domain, filled up with zeros.
-    fn values(&self, what: &str, values: &[Fr]) -> Result<Span, DeviceError> {
-        let gpu = self.kernels.gpu();
-        let mut bytes = fr_bytes(values);
-        bytes.resize(self.quotient.bytes() as usize, 0);
-        gpu.store(Pool::Scratch, what, &bytes)
+    /// The host's part of an upload.
+    pub(crate) fn words(assignment: &Assignment, log2_domain: u32) -> Words {
+        let Assignment { a, b, inputs, aux, .. } = assignment;
+        Words {
+            a: fr_words(a, &[], 1 << log2_domain),
+            b: fr_words(b, &[], 1 << log2_domain),
+            witness: fr_words(inputs, aux, inputs.len() + aux.len()),
+        }
     }
 
     /// The assignment to the device. Nothing waits for what runs there, unless the staging ring is full.
-    pub(crate) fn upload(&self, assignment: &Assignment) -> Result<Inputs, ProveError> {
-        let full = [&assignment.inputs[..], &assignment.aux[..]].concat();
+    pub(crate) fn upload(&self, words: &Words) -> Result<Inputs, ProveError> {
+        let store =
+            |what, words: &[[u64; 4]]| self.kernels.gpu().store(Pool::Scratch, what, bytemuck::cast_slice(words));
+        let format = self.kernels.format();
         Ok(Inputs {
-            a: self.values("a", &assignment.a)?,
-            b: self.values("b", &assignment.b)?,
-            witness: Scalars::upload(&self.kernels, &full)?,
+            a: store("a", &words.a)?,
+            b: store("b", &words.b)?,
+            witness: Scalars { span: store("scalars", &words.witness)?, scale: format.fr_unmont(), format },
         })
     }
 
@@ -204,6 +208,13 @@ impl Memory {
     }
 }
 
+/// An assignment as the device takes it: Montgomery words, `a` and `b` over the whole domain.
+pub(crate) struct Words {
+    a: Vec<[u64; 4]>,
+    b: Vec<[u64; 4]>,
+    witness: Vec<[u64; 4]>,
+}
+
 /// An assignment on the device.
 pub(crate) struct Inputs {
     a: Span,
@@ -249,7 +260,7 @@ impl Backend for GpuBackend {
         assignment.check(&self.key)?;
         let log = &mut Vec::new();
         let begin = Instant::now();
-        let inputs = self.upload(assignment)?;
+        let inputs = self.upload(&Self::words(assignment, self.key.log2_domain))?;
         host(log, "upload", begin);
         let begin = Instant::now();
         let ready = self.record(inputs)?;
