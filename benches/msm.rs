@@ -53,9 +53,8 @@ fn row<G: Source>(
         let begin = Instant::now();
         let mut steps = Steps::new(kernels.gpu().limits());
         let recorded = msm::record(kernels, &mut steps, bases, scalars, &ON_DEVICE).expect("a plan");
-        let intervals = kernels.run(&steps).expect("run");
-        let bytes = kernels.gpu().read(&[recorded.rows().expect("not empty")]).expect("read").swap_remove(0);
-        let sum = recorded.sum(&bytes).expect("a sum");
+        let (rows, intervals) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
+        let sum = recorded.sum(&rows.concat()).expect("a sum");
         let wall = begin.elapsed();
         assert_eq!(sum, *want, "{group}/{variant}/{distribution}/2^{log_n}: a wrong sum");
         measured.borrow_mut().push((wall, intervals.iter().map(|i| i.end.saturating_sub(i.start)).sum()));

@@ -3,12 +3,9 @@
 
 mod common;
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use common::{formats, gpu};
+use common::{alone, formats, gpu};
 use prooflane::{
     device::Span,
     groth16::GpuBackend,
@@ -39,12 +36,6 @@ fn a_first_proof_has_its_pipelines_in_time() {
     let took = started.elapsed();
     eprintln!("all kernels of a proof: {:.3} s, the limit is {:?}", took.as_secs_f64(), budget());
     assert!(took < budget(), "{took:?} for the kernels of a proof, the limit is {:?}", budget());
-}
-
-/// One test at a time: they measure.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn run_once(kernels: &Kernels, kernel: &'static Kernel) {

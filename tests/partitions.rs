@@ -3,11 +3,11 @@
 mod circuits;
 mod common;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ark_bls12_381::Fr;
 use circuits::Chain;
-use common::{formats, gpu};
+use common::{alone, formats, gpu};
 use prooflane::{
     arkworks::record,
     device::{Gpu, Limits},
@@ -15,12 +15,6 @@ use prooflane::{
     groth16::{Assignment, AssignmentError, GpuBackend, ProveError, ProvingKey, proof_to_bytes},
     pipeline::{Fault, JobError, JobOptions, LeaseError, Locks, Options, Pipeline},
 };
-
-/// One test at a time: they share a device and count its bytes.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn engine(limits: Option<Limits>) -> Engine {
     let gpu = match limits {
@@ -43,7 +37,7 @@ fn prove(pipeline: &Pipeline<ProofStages>, tasks: Vec<ProofTask>) -> Vec<[u8; 19
     job.wait().unwrap_or_else(|error| panic!("{error}")).iter().map(proof_to_bytes).collect()
 }
 
-/// The budget is exactly a key and a partition, or a fifth more: what is counted is what the arena leases.
+/// To the byte, as long as a key is loaded and while a proof is made.
 #[test]
 fn memory_is_what_the_arena_counts() {
     let _alone = alone();

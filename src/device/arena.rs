@@ -10,10 +10,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
-use super::{Gpu, error::DeviceError};
+use super::{Gpu, error::DeviceError, lock};
 
 /// Spans start at multiples of this: the largest `min_storage_buffer_offset_alignment` WebGPU allows.
 pub const ALIGN: u64 = 256;
@@ -70,9 +70,9 @@ impl Span {
         Self { lease: self.lease.clone(), offset: self.offset + offset, size }
     }
 
-    /// Whether it was allocated on this device.
-    pub(crate) fn is_of(&self, gpu: &Gpu) -> bool {
-        gpu.owns(&self.lease.arena)
+    /// Whether it came from this arena.
+    pub(super) fn is_of(&self, arena: &Arena) -> bool {
+        Arc::ptr_eq(&self.lease.arena, &arena.blocks)
     }
 
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
@@ -110,7 +110,7 @@ pub struct Usage {
 }
 
 #[derive(Default)]
-pub(crate) struct Blocks {
+struct Blocks {
     /// By number; the place of a block that was given back stays empty until another takes it.
     blocks: Vec<Option<Block>>,
     usage: Usage,
@@ -182,18 +182,9 @@ pub(crate) struct Arena {
     blocks: Arc<Mutex<Blocks>>,
 }
 
-/// A poisoned lock only says that another thread panicked between two consistent states: the lists are whole.
-fn lock(blocks: &Mutex<Blocks>) -> MutexGuard<'_, Blocks> {
-    blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 impl Arena {
     pub(crate) fn new() -> Self {
         Self { blocks: Arc::default() }
-    }
-
-    pub(crate) fn is(&self, blocks: &Arc<Mutex<Blocks>>) -> bool {
-        Arc::ptr_eq(&self.blocks, blocks)
     }
 
     pub(crate) fn usage(&self) -> Usage {
@@ -212,12 +203,10 @@ impl Arena {
         if size > limits.buffer {
             return Err(refuse(limits.buffer));
         }
-        let asked = size;
-        let size = size.max(16).next_multiple_of(16);
         let length = leased(size);
         let full = |blocks: &Blocks| DeviceError::Budget {
             what: what.into(),
-            bytes: asked,
+            bytes: size,
             leased: blocks.usage.leased,
             budget: limits.memory,
         };
@@ -251,7 +240,7 @@ impl Arena {
             }
         };
         let lease = Lease { buffer, arena: self.blocks.clone(), block, start, length };
-        Ok(Span { lease: Arc::new(lease), offset: start, size })
+        Ok(Span { lease: Arc::new(lease), offset: start, size: size.max(16).next_multiple_of(16) })
     }
 }
 

@@ -13,7 +13,7 @@ mod error;
 mod transfer;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -106,6 +106,11 @@ const WANTED: wgpu::Features = wgpu::Features::SHADER_INT64
     .union(wgpu::Features::IMMEDIATES)
     .union(wgpu::Features::PIPELINE_CACHE);
 
+/// A poisoned mutex only says that another thread panicked between two consistent states.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 struct Inner {
     info: wgpu::AdapterInfo,
     device: wgpu::Device,
@@ -156,7 +161,7 @@ impl Gpu {
         let slot = stray.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             tracing::error!(%error, "uncaptured device error");
-            slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error.to_string());
+            lock(&slot).get_or_insert(error.to_string());
         }));
         let own = Limits::of(&limits);
         tracing::info!(adapter = %info.name, backend = %info.backend, driver = %info.driver_info, "device opened");
@@ -241,7 +246,7 @@ impl Gpu {
             });
         }
         // An error that no scope caught has no known owner, so from then on nobody trusts this device.
-        match &*self.0.stray.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        match &*lock(&self.0.stray) {
             Some(reason) => Err(DeviceError::Invalid { during: during.into(), reason: reason.clone() }),
             None => Ok(()),
         }
@@ -263,13 +268,9 @@ impl Gpu {
         &self.0.queue
     }
 
-    fn owns(&self, blocks: &Arc<Mutex<arena::Blocks>>) -> bool {
-        self.0.arena.is(blocks)
-    }
-
     /// An error if a span is of another device: buffers never cross devices.
     pub(crate) fn own<'a>(&self, during: &str, spans: impl IntoIterator<Item = &'a Span>) -> Result<(), DeviceError> {
-        match spans.into_iter().find(|span| !span.is_of(self)) {
+        match spans.into_iter().find(|span| !span.is_of(&self.0.arena)) {
             None => Ok(()),
             Some(span) => Err(DeviceError::Invalid {
                 during: during.into(),

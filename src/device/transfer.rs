@@ -7,12 +7,12 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use super::{Gpu, Span, error::DeviceError};
+use super::{Gpu, Span, error::DeviceError, lock};
 
 /// Bytes of one ring buffer: large enough to hide the submit (66 us), small enough to create in 4 ms.
 const CHUNK: u64 = 16 << 20;
@@ -34,10 +34,6 @@ struct Slot {
 #[derive(Default)]
 pub(crate) struct Ring {
     slots: Mutex<VecDeque<Slot>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Gpu {

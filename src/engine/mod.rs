@@ -70,7 +70,7 @@ pub enum EngineError {
     Pipeline(#[from] SubmitError),
     /// The system refused threads for host work.
     #[error("threads for host work could not be started: {0}")]
-    Threads(String),
+    Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
 /// How much faster a later format has to be than one before it in [`Format::ALL`]: a measurement of milliseconds errs by

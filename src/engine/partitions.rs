@@ -116,8 +116,7 @@ pub fn pipeline(engines: &[Engine], options: &PipelineOptions) -> Result<Pipelin
         let threads = rayon::ThreadPoolBuilder::new()
             .num_threads(options.host_threads.max(1))
             .thread_name(|index| format!("host work {index}"))
-            .build()
-            .map_err(|error| EngineError::Threads(error.to_string()))?;
+            .build()?;
         let place = places.len();
         places.push(Place {
             name,

@@ -103,8 +103,7 @@ fn quotient(kernels: &Kernels, log_n: u32, root: Fr, a: &[Fr]) -> Result<(), Dev
     let spare = gpu.allocate(Pool::Scratch, "self-test", quotient.bytes())?;
     let mut steps = Steps::new(gpu.limits());
     let h = quotient.record(&mut steps, &a_span?, &b_span?, &spare);
-    kernels.run(&steps)?;
-    let stored = fr_from_bytes(&gpu.read(&[&h])?.swap_remove(0));
+    let stored = fr_from_bytes(&kernels.run_and_read(&steps, &[&h])?.0.concat());
     // `fr_mul(stored, scale)` is `stored scale / R`, and `stored` was read as Montgomery words, so a factor 2^256 is off.
     let two = Fr::from(2u64);
     let radix = kernels.format().fr().radix_bits() as u64;

@@ -94,10 +94,10 @@ impl GpuBackend {
         let (tables, vector) = Quotient::memory(key.log2_domain, &limits)?;
         let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
         memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
-        let g1 = [(&key.a.bases, Some(&key.a.index)), (&key.b_g1.bases, Some(&key.b_g1.index)), (&key.h, None)];
-        for (bases, index) in g1.into_iter().chain([(&key.l.bases, Some(&key.l.index))]) {
-            memory.query(Group::G1, bases.len(), index.map(Vec::as_slice), &limits)?;
+        for query in [&key.a, &key.b_g1, &key.l] {
+            memory.query(Group::G1, query.len(), Some(&query.index), &limits)?;
         }
+        memory.query(Group::G1, key.h.len(), None, &limits)?;
         memory.query(Group::G2, key.b_g2.len(), Some(&key.b_g2.index), &limits)?;
         Ok(memory)
     }
@@ -137,11 +137,10 @@ impl GpuBackend {
     pub(crate) fn upload(&self, words: &Words) -> Result<Inputs, ProveError> {
         let store =
             |what, words: &[[u64; 4]]| self.kernels.gpu().store(Pool::Scratch, what, bytemuck::cast_slice(words));
-        let format = self.kernels.format();
         Ok(Inputs {
             a: store("a", &words.a)?,
             b: store("b", &words.b)?,
-            witness: Scalars { span: store("scalars", &words.witness)?, scale: format.fr_unmont(), format },
+            witness: Scalars::store(&self.kernels, &words.witness)?,
         })
     }
 

@@ -12,7 +12,6 @@ use ark_ec::{
     AffineRepr,
     pairing::{Pairing, PairingOutput},
 };
-use ark_serialize::Valid;
 use rayon::prelude::*;
 
 use super::key::{KeyError, MAX_LOG2_DOMAIN, ProvingKey, Query, Shape};
@@ -67,31 +66,13 @@ impl ProvingKey {
     /// What must hold whatever tool wrote the key, beyond the lengths.
     fn checked(self) -> Result<Self, KeyError> {
         let vk = &self.vk;
-        for (element, identity) in [
-            ("alpha_g1", vk.alpha_g1.is_zero()),
-            ("beta_g1", self.beta_g1.is_zero()),
-            ("beta_g2", vk.beta_g2.is_zero()),
-            ("gamma_g2", vk.gamma_g2.is_zero()),
-            ("delta_g1", self.delta_g1.is_zero()),
-            ("delta_g2", vk.delta_g2.is_zero()),
-        ] {
-            if identity {
-                return Err(KeyError::Identity { element });
-            }
-        }
         // The pairings below, and every verification, take these for members of their groups.
-        for (element, valid) in [
-            ("alpha_g1", vk.alpha_g1.check()),
-            ("beta_g1", self.beta_g1.check()),
-            ("beta_g2", vk.beta_g2.check()),
-            ("gamma_g2", vk.gamma_g2.check()),
-            ("delta_g1", self.delta_g1.check()),
-            ("delta_g2", vk.delta_g2.check()),
-        ] {
-            if valid.is_err() {
-                return Err(KeyError::NotInGroup { element });
-            }
-        }
+        member("alpha_g1", &vk.alpha_g1)?;
+        member("beta_g1", &self.beta_g1)?;
+        member("beta_g2", &vk.beta_g2)?;
+        member("gamma_g2", &vk.gamma_g2)?;
+        member("delta_g1", &self.delta_g1)?;
+        member("delta_g2", &vk.delta_g2)?;
         if let Some(index) = self.h.par_iter().position_first(|point| point.is_zero()) {
             return Err(KeyError::Infinity { query: "h", index });
         }
@@ -151,6 +132,15 @@ impl TryFrom<&ark_groth16::ProvingKey<Bls12_381>> for ProvingKey {
             log2_domain: log2_of_rows(domain)?,
         }
         .checked()
+    }
+}
+
+/// In the group of prime order, and not its identity.
+fn member<P: AffineRepr>(element: &'static str, point: &P) -> Result<(), KeyError> {
+    match point {
+        point if point.is_zero() => Err(KeyError::Identity { element }),
+        point if point.check().is_err() => Err(KeyError::NotInGroup { element }),
+        _ => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     table::{Access, Kernel, Piece},
 };
 use crate::{
-    device::{DeviceError, Gpu},
+    device::{DeviceError, Gpu, lock},
     encoding::Format,
 };
 
@@ -68,10 +68,6 @@ pub struct Kernels {
     building: Mutex<Vec<&'static str>>,
     submitting: Mutex<()>,
     compiled: Mutex<Vec<Compiled>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Kernels {

@@ -232,11 +232,6 @@ impl Kernels {
         }
     }
 
-    /// Encodes the list, submits it and returns at once.
-    pub fn submit(&self, steps: &Steps) -> Result<Submitted, DeviceError> {
-        self.launch(self.encode(steps, &[])?, &|| false)
-    }
-
     /// Waits for a list to have run.
     pub fn wait(&self, submitted: &Submitted) -> Result<(), DeviceError> {
         self.gpu().wait(submitted.index.clone(), "kernels")
@@ -251,9 +246,14 @@ impl Kernels {
         Ok((read, clock.intervals(self.gpu(), &stamps)))
     }
 
-    /// [`Self::submit`] and [`Self::collect`], for lists whose time is all that is wanted.
+    /// Encodes the list, submits it, waits for it, and returns what `reads` hold then.
+    pub fn run_and_read(&self, steps: &Steps, reads: &[&Span]) -> Result<(Vec<Vec<u8>>, Vec<Interval>), DeviceError> {
+        self.collect(self.launch(self.encode(steps, reads)?, &|| false)?)
+    }
+
+    /// The same for lists whose time is all that is wanted.
     pub fn run(&self, steps: &Steps) -> Result<Vec<Interval>, DeviceError> {
-        Ok(self.collect(self.submit(steps)?)?.1)
+        Ok(self.run_and_read(steps, &[])?.1)
     }
 }
 

@@ -100,6 +100,9 @@ macro_rules! kernel {
     };
 }
 
+const COORD_FQ: Piece = file!("coord_fq");
+const COORD_FQ2: Piece = file!("coord_fq2");
+const CURVE: Piece = file!("curve");
 /// What a formula's program keeps its values in.
 const SLOTS: Piece = Piece::ByCode {
     unrolled: include_str!("../../shaders/slots_array.wgsl"),
@@ -110,20 +113,8 @@ const SLOTS: Piece = Piece::ByCode {
 macro_rules! kernels {
     ($g1:literal, $g2:literal = $generic:literal, $file:expr, $access:tt, $params:ty, $workgroup:literal) => {
         [
-            kernel!(
-                $g1 = $generic,
-                [Fq, file!("coord_fq"), SLOTS, file!("curve"), $file],
-                $access,
-                $params,
-                $workgroup
-            ),
-            kernel!(
-                $g2 = $generic,
-                [Fq, file!("coord_fq2"), SLOTS, file!("curve"), $file],
-                $access,
-                $params,
-                $workgroup
-            ),
+            kernel!($g1 = $generic, [Fq, COORD_FQ, SLOTS, CURVE, $file], $access, $params, $workgroup),
+            kernel!($g2 = $generic, [Fq, COORD_FQ2, SLOTS, CURVE, $file], $access, $params, $workgroup),
         ]
     };
 }

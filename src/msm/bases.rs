@@ -7,7 +7,7 @@ use ark_ec::{CurveGroup, VariableBaseMSM, short_weierstrass::Projective};
 
 use super::MsmError;
 use crate::{
-    device::{Pool, Span},
+    device::{DeviceError, Pool, Span},
     encoding::{self, Format},
     kernel::{Group, Kernels},
 };
@@ -118,8 +118,14 @@ pub struct Scalars {
 
 impl Scalars {
     /// Uploads field elements as they lie in memory; the device takes the Montgomery factor away.
-    pub fn upload(kernels: &Kernels, scalars: &[Fr]) -> Result<Self, MsmError> {
-        let span = kernels.gpu().store(Pool::Scratch, "scalars", &encoding::fr_bytes(scalars))?;
-        Ok(Self { span, scale: kernels.format().fr_unmont(), format: kernels.format() })
+    pub fn upload(kernels: &Kernels, scalars: &[Fr]) -> Result<Self, DeviceError> {
+        Self::store(kernels, &encoding::fr_words(scalars, &[], scalars.len()))
+    }
+
+    /// The same from words.
+    pub(crate) fn store(kernels: &Kernels, words: &[[u64; 4]]) -> Result<Self, DeviceError> {
+        let span = kernels.gpu().store(Pool::Scratch, "scalars", bytemuck::cast_slice(words))?;
+        let format = kernels.format();
+        Ok(Self { span, scale: format.fr_unmont(), format })
     }
 }

@@ -143,10 +143,6 @@ pub fn msm<G: Source>(
     let scalars = Scalars::upload(kernels, scalars)?;
     let mut steps = Steps::new(kernels.gpu().limits());
     let recorded = record(kernels, &mut steps, &bases, &scalars, options)?;
-    kernels.run(&steps)?;
-    let bytes = match recorded.rows() {
-        Some(rows) => kernels.gpu().read(&[rows])?.swap_remove(0),
-        None => Vec::new(),
-    };
-    recorded.sum(&bytes)
+    let (rows, _) = kernels.run_and_read(&steps, recorded.rows().as_slice())?;
+    recorded.sum(&rows.concat())
 }

@@ -70,13 +70,11 @@ pub fn record<G: Source>(
 ) -> Result<Recorded<G>, MsmError> {
     let gpu = kernels.gpu();
     let positions = bases.positions.as_deref();
-    if bases.format != kernels.format() {
-        let (found, kernels) = (bases.format.name(), kernels.format().name());
-        return Err(MsmError::Format { what: "bases", found, kernels });
-    }
-    if scalars.format != kernels.format() {
-        let (found, kernels) = (scalars.format.name(), kernels.format().name());
-        return Err(MsmError::Format { what: "scalars", found, kernels });
+    for (what, format) in [("bases", bases.format), ("scalars", scalars.format)] {
+        if format != kernels.format() {
+            let (found, kernels) = (format.name(), kernels.format().name());
+            return Err(MsmError::Format { what, found, kernels });
+        }
     }
     let have = (scalars.span.size() / 32) as usize;
     if have < bases.scalars() {

@@ -81,6 +81,10 @@ pub struct Domain {
     pub(super) strip: Option<Span>,
 }
 
+fn plan(log_n: u32, limits: &Limits) -> Result<Plan, NttError> {
+    Plan::new(log_n, limits).map_err(|most| NttError::Binding { log_n, limit: limits.binding, most })
+}
+
 /// Powers that the twiddles' series has, and those of its low table. Half of the powers are enough:
 /// omega^(n/2) = -1.
 fn twiddle_bits(log_n: u32, limits: &Limits) -> (u32, u32) {
@@ -107,7 +111,7 @@ impl Domain {
         super::host::domain(log_n, root)?;
         let gpu = kernels.gpu();
         let limits = gpu.limits();
-        let (plan, _) = Self::memory(log_n, &limits)?;
+        let plan = plan(log_n, &limits)?;
         let (half, low_bits) = twiddle_bits(log_n, &limits);
         let twiddles = Series::new(kernels, (root, Fr::ONE), half, low_bits)?;
         let strip = match plan.strip_bytes() {
@@ -119,7 +123,7 @@ impl Domain {
 
     /// The plan of such a domain, and the bytes that it leases.
     pub(super) fn memory(log_n: u32, limits: &Limits) -> Result<(Plan, u64), NttError> {
-        let plan = Plan::new(log_n, limits).map_err(|most| NttError::Binding { log_n, limit: limits.binding, most })?;
+        let plan = plan(log_n, limits)?;
         let (half, low_bits) = twiddle_bits(log_n, limits);
         let strip = if plan.strip_bytes() > 0 { leased(plan.strip_bytes()) } else { 0 };
         let bytes = Series::memory(half, low_bits) + strip;

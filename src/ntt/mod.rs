@@ -161,9 +161,8 @@ impl Domain {
             }
         }
         self.permute(&mut steps, &work, &result);
-        kernels.run(&steps)?;
-        let spans: Vec<_> = result.iter().collect();
-        for (values, bytes) in values.chunks_mut(page).zip(gpu.read(&spans)?) {
+        let (pages, _) = kernels.run_and_read(&steps, &result.iter().collect::<Vec<_>>())?;
+        for (values, bytes) in values.chunks_mut(page).zip(pages) {
             values.copy_from_slice(&fr_from_bytes(&bytes));
         }
         Ok(())

@@ -13,12 +13,14 @@
 //! enters or drops its lease, which gives up its turn. The types keep the order: a turn is taken through a [`Lease`], and
 //! what runs under the turn borrows it. **Why it can not overcommit.** Bytes are taken from `free` under the ledger's mutex
 //! at the grant and given back when a lease is dropped, or when an evicted key has been.
-//!
-//! This file is also compiled against a model checker's mutexes (`tests/locks.rs`), hence `super::sync`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, VecDeque},
+    sync::{Arc, Condvar, Mutex},
+};
 
-use super::sync::{Arc, Condvar, Mutex, MutexGuard};
+use super::sync::{lock, wait};
 
 /// A card: a budget of bytes, the keys that lie within it, and whose turn it is. `V` is what is kept of a key.
 pub struct Card<V> {
@@ -99,15 +101,6 @@ pub struct Bytes {
     pub peak: u64,
     /// Part of `leased` that is keys.
     pub keys: u64,
-}
-
-/// The mutexes guard plain numbers that are whole between any two statements that may panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What came of an attempt to grant a request.
@@ -216,7 +209,7 @@ impl<V> Card<V> {
         };
         drop(ledger);
         self.granted.notify_all();
-        let hold = Hold { card: self.clone(), key: request.key, bytes: peak, turn: Some(turn) };
+        let hold = Hold { card: self.clone(), key: request.key, bytes: peak, turn: Cell::new(Some(turn)) };
         Ok(Lease { slot, hold })
     }
 
@@ -263,7 +256,8 @@ struct Hold<V> {
     card: Arc<Card<V>>,
     key: u64,
     bytes: u64,
-    turn: Option<u64>,
+    /// Until it is taken or given up.
+    turn: Cell<Option<u64>>,
 }
 
 impl<V> Lease<V> {
@@ -280,9 +274,9 @@ impl<V> Lease<V> {
 
     /// Waits for this lease's turn. While the result lives no other partition of the card runs. A lease has one turn;
     /// `None` if it is used up or `cancelled` said so.
-    pub fn execute(&mut self, cancelled: impl Fn() -> bool) -> Option<Execution<'_, V>> {
-        let turn = self.hold.turn?;
-        let card = &self.hold.card;
+    pub fn execute(&self, cancelled: impl Fn() -> bool) -> Option<Execution<'_, V>> {
+        let turn = self.hold.turn.get()?;
+        let card = &*self.hold.card;
         let mut turns = lock(&card.turns);
         while turns.running || turns.open.first() != Some(&turn) {
             if cancelled() {
@@ -292,17 +286,18 @@ impl<V> Lease<V> {
         }
         turns.running = true;
         drop(turns);
-        Some(Execution { lease: self, turn })
+        self.hold.turn.set(None);
+        Some(Execution { card, turn })
     }
 
     /// Gives the turn up without running: those behind need not wait. For the variants without an execution lock.
-    pub fn pass(&mut self) {
+    pub fn pass(&self) {
         self.hold.pass();
     }
 }
 
 impl<V> Hold<V> {
-    fn pass(&mut self) {
+    fn pass(&self) {
         if let Some(turn) = self.turn.take() {
             self.card.end(turn, false);
         }
@@ -322,22 +317,14 @@ impl<V> Drop for Hold<V> {
     }
 }
 
-/// The right to run kernels on a card, until it is dropped.
+/// The right to run kernels on a card, until it is dropped. It borrows its lease, and so ends before it.
 pub struct Execution<'a, V> {
-    lease: &'a mut Lease<V>,
+    card: &'a Card<V>,
     turn: u64,
-}
-
-impl<V> Execution<'_, V> {
-    /// [`Lease::key`].
-    pub fn key<E>(&self, load: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
-        self.lease.key(load)
-    }
 }
 
 impl<V> Drop for Execution<'_, V> {
     fn drop(&mut self) {
-        self.lease.hold.turn = None;
-        self.lease.hold.card.end(self.turn, true);
+        self.card.end(self.turn, true);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Condvar, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
@@ -14,11 +14,10 @@ use std::{
 
 use serde::Serialize;
 
-use super::card::LeaseError;
-
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use super::{
+    card::LeaseError,
+    sync::{lock, wait},
+};
 
 /// Why a job has no results.
 #[derive(Debug, thiserror::Error)]
@@ -230,7 +229,7 @@ impl<T, O, E: Error + 'static> Job<T, O, E> {
             if inner.over {
                 return Err(JobError::Closed { job: self.state.id });
             }
-            inner = self.state.ended.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = wait(&self.state.ended, inner);
         }
     }
 }

@@ -192,8 +192,8 @@ impl<S: Stages> Pipeline<S> {
         self.take(tasks, options, false)
     }
 
-    fn take(&self, tasks: Vec<S::Task>, options: JobOptions, wait: bool) -> Result<JobOf<S>, SubmitError> {
-        let state = self.shared.queue.submit(tasks, options, wait)?;
+    fn take(&self, tasks: Vec<S::Task>, options: JobOptions, block: bool) -> Result<JobOf<S>, SubmitError> {
+        let state = self.shared.queue.submit(tasks, options, block)?;
         let shared: Arc<dyn Owner> = self.shared.clone();
         let owner: Weak<dyn Owner> = Arc::downgrade(&shared);
         Ok(Job { state, owner })

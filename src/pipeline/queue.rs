@@ -6,13 +6,14 @@
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex},
     time::Duration,
 };
 
 use super::{
     Bytes, Counters, JobOptions, Stages, SubmitError,
-    job::{JobError, State, lock},
+    job::{JobError, State},
+    sync::{lock, wait},
 };
 
 pub(super) type StateOf<S> = State<<S as Stages>::Task, <S as Stages>::Output, <S as Stages>::Error>;
@@ -89,7 +90,12 @@ impl<S: Stages> Queue<S> {
         Self { fallback, limit, inner: Mutex::new(inner), changed: Condvar::new(), room: Condvar::new() }
     }
 
-    pub fn submit(&self, tasks: Vec<S::Task>, options: JobOptions, wait: bool) -> Result<Arc<StateOf<S>>, SubmitError> {
+    pub fn submit(
+        &self,
+        tasks: Vec<S::Task>,
+        options: JobOptions,
+        block: bool,
+    ) -> Result<Arc<StateOf<S>>, SubmitError> {
         let partitions = tasks.len();
         let mut inner = lock(&self.inner);
         loop {
@@ -100,10 +106,10 @@ impl<S: Stages> Queue<S> {
             if queued + partitions <= self.limit || queued == 0 {
                 break;
             }
-            if !wait {
+            if !block {
                 return Err(SubmitError::Full { partitions, queued, limit: self.limit });
             }
-            inner = self.room.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = wait(&self.room, inner);
         }
         let id = inner.jobs;
         inner.jobs += 1;
@@ -135,7 +141,7 @@ impl<S: Stages> Queue<S> {
                 }
                 continue;
             }
-            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = wait(&self.changed, inner);
         }
     }
 

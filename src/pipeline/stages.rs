@@ -26,7 +26,8 @@ pub trait Stages: Send + Sync + 'static {
     /// The bytes that this partition will have on the place at its peak, and those of its key.
     fn request(&self, task: &Self::Task) -> Result<Request, Self::Error>;
 
-    /// Host work that needs no device: checks, classification, digits. No lease is held.
+    /// Host work that needs no device: checks, classification, digits. No lease is held (but under
+    /// [`super::Locks::One`], where it is the point that one is).
     fn prepare(&self, task: &Self::Task) -> Result<Self::Work, Self::Error>;
 
     /// Loads the partition's key, if it is not resident. The lease is held, and covers the key.

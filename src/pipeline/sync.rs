@@ -1,3 +1,12 @@
-//! The mutexes of [`super::card`], named here so that a model checker can put its own in their place.
+//! Mutexes of the scheduler. They guard plain values that are whole between any two statements that may panic, so that a
+//! poisoned one is as good as any.
 
-pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}

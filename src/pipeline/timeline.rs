@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fmt::Write as _, sync::Mutex, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{job::lock, stages::Busy};
+use super::{stages::Busy, sync::lock};
 
 /// What an event is time of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Fault, JobError, Kind, LeaseError, Locks, Shared, Stages,
-    card::Execution,
+    card::{Execution, Lease},
     queue::Entry,
     timeline::{Event, Tag},
 };
@@ -80,39 +80,32 @@ impl<S: Stages> Run<'_, S> {
             })
         };
 
+        let prepare = || self.stage("prepare", || stages.prepare(task));
+
+        let prepared = if one { None } else { Some(prepare()?) };
         // In this order, so that a partition's memory is gone before its lease, whichever way it ends.
-        let mut held;
-        let mut work;
-        if one {
-            held = lease()?;
-            let turn = self.timed("turn", Kind::Wait, || held.execute(stop))?.ok_or(Stop::Job)?;
-            work = self.stage("prepare", || stages.prepare(task))?;
-            let key = self.stage("load", || turn.key(|| stages.load(task)))?;
-            self.stage("upload", || stages.upload(&key, &mut work))?;
-            self.compute(stages, &mut work)?;
-            let read = self.read_back(stages, work)?;
-            drop(key);
-            drop(turn);
-            drop(held);
-            return self.stage("assemble", || stages.assemble(task, read));
-        }
-        work = self.stage("prepare", || stages.prepare(task))?;
-        held = lease()?;
+        let held = lease()?;
+        let mut running = if one { Some(self.turn(&held)?) } else { None };
+        let mut work = prepared.map_or_else(prepare, Ok)?;
         let key = self.stage("load", || held.key(|| stages.load(task)))?;
         self.stage("upload", || stages.upload(&key, &mut work))?;
-        if self.shared.locks == Locks::None {
-            held.pass();
-            self.compute(stages, &mut work)?;
-        } else {
-            let turn: Execution<'_, S::Key> =
-                self.timed("turn", Kind::Wait, || held.execute(stop))?.ok_or(Stop::Job)?;
-            self.compute(stages, &mut work)?;
-            drop(turn);
+        match self.shared.locks {
+            Locks::None => held.pass(),
+            Locks::One => {}
+            Locks::Two => running = Some(self.turn(&held)?),
+        }
+        self.compute(stages, &mut work)?;
+        if !one {
+            running = None;
         }
         let read = self.read_back(stages, work)?;
-        drop(key);
+        drop((key, running));
         drop(held);
         self.stage("assemble", || stages.assemble(task, read))
+    }
+
+    fn turn<'l>(&self, held: &'l Lease<S::Key>) -> Result<Execution<'l, S::Key>, Stop<S::Error>> {
+        self.timed("turn", Kind::Wait, || held.execute(|| self.stopped()))?.ok_or(Stop::Job)
     }
 
     fn compute(&self, stages: &S, work: &mut S::Work) -> Result<(), Stop<S::Error>> {

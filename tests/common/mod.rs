@@ -1,7 +1,7 @@
 //! One device per process and format, and the values that tables of cases share.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use prooflane::{
     device::{Gpu, Options, Pool, Select, Span},
@@ -13,6 +13,12 @@ use prooflane::{
 pub fn gpu() -> &'static Gpu {
     static GPU: OnceLock<Gpu> = OnceLock::new();
     GPU.get_or_init(|| Gpu::open(&options()).unwrap_or_else(|error| panic!("the tests need an adapter: {error}")))
+}
+
+/// One test at a time, where they measure or count what is shared.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How tests open devices: with the run-time checks of shaders on.
