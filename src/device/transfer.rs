@@ -1,23 +1,21 @@
 //! Host memory to the device and back.
 //!
 //! Upload goes through a persistent ring of mapped buffers filled by several threads (measured on an H200: 9 GB/s by
-//! one thread, 32 GB/s by eight; `Queue::write_buffer` reaches 3.8). The ring is made once, on first use; a ring
-//! buffer is written, unmapped, copied by the queue, and mapped again when its copy has retired.
+//! one thread, 32 GB/s by eight; `Queue::write_buffer` reaches 3.8). A ring buffer is written, unmapped, copied by the
+//! queue, and mapped again when its copy has retired. Copies queue behind the kernels of whoever runs, so the ring grows
+//! as long as none has retired, up to a bound: an upload within the bound waits for nobody's kernels.
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use super::{Gpu, Span, error::DeviceError, lock};
 
 /// Bytes of one ring buffer: large enough to hide the submit (66 us), small enough to create in 4 ms.
 const CHUNK: u64 = 16 << 20;
-/// Ring buffers: one being filled, one being copied, and slack for a slow queue.
-const RING: usize = 4;
+/// Most ring buffers, 512 MiB: the inputs of a proof over 2^22.
+const RING: usize = 32;
 /// The least that is worth a thread of its own.
 const FILL: usize = 1 << 20;
 /// Threads of a fill: more than eight gain nothing.
@@ -25,8 +23,25 @@ const FILLERS: usize = 8;
 
 struct Slot {
     buffer: wgpu::Buffer,
-    /// The submission that reads this slot; without one the slot is mapped.
-    reading: Option<wgpu::SubmissionIndex>,
+    /// The copy out of it, and the mapping that was asked for behind that; nothing for a slot that is mapped.
+    pending: Option<(wgpu::SubmissionIndex, Mapping)>,
+}
+
+/// A mapping that was asked for. It completes when somebody polls.
+#[derive(Clone, Default)]
+struct Mapping(Arc<OnceLock<Result<(), String>>>);
+
+impl Mapping {
+    fn of(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
+        let mapping = Self::default();
+        let told = mapping.clone();
+        buffer.map_async(mode, .., move |result| _ = told.0.set(result.map_err(|error| error.to_string())));
+        mapping
+    }
+
+    fn done(&self) -> bool {
+        self.0.get().is_some()
+    }
 }
 
 /// The staging ring of one device: slots that wait for their turn, the longest waiting first. A slot is out of the ring
@@ -38,7 +53,7 @@ pub(crate) struct Ring {
 
 impl Gpu {
     /// Writes `data` to the start of `span`. Returns when the bytes have left host memory; kernels submitted later see
-    /// them, and nothing waits for kernels submitted earlier unless the ring is full.
+    /// them, and nothing waits for kernels submitted earlier unless more than the ring's bound is on its way.
     pub fn upload(&self, span: &Span, data: &[u8]) -> Result<(), DeviceError> {
         self.own("an upload", [span])?;
         if data.len() as u64 > span.size() {
@@ -60,27 +75,38 @@ impl Gpu {
                 encoder.copy_buffer_to_buffer(&slot.buffer, 0, span.buffer(), at, padded);
                 self.queue().submit([encoder.finish()])
             });
-            let reading = Some(submitted.map_err(|e| self.invalid("an upload", &e))?);
-            lock(&self.ring().slots).push_back(Slot { reading, ..slot });
+            let index = submitted.map_err(|e| self.invalid("an upload", &e))?;
+            let mapping = Mapping::of(&slot.buffer, wgpu::MapMode::Write);
+            lock(&self.ring().slots).push_back(Slot { pending: Some((index, mapping)), ..slot });
         }
         self.alive("an upload")
     }
 
-    /// A mapped slot: a new one while the ring is short, else the one that waited longest.
+    /// A mapped slot: the one that waited longest if its copy has retired, else a new one while the ring is short.
     fn slot(&self) -> Result<Slot, DeviceError> {
+        self.poll("an upload")?;
         let waiting = {
             let mut slots = lock(&self.ring().slots);
-            if slots.len() < RING { None } else { slots.pop_front() }
+            let retired = slots.front().is_some_and(|slot| slot.pending.as_ref().is_none_or(|(_, map)| map.done()));
+            if retired || slots.len() >= RING { slots.pop_front() } else { None }
         };
-        let (buffer, reading) = match waiting {
-            Some(slot) => (slot.buffer, slot.reading),
+        let slot = match waiting {
+            Some(slot) => slot,
             None => {
                 let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
-                (self.create_buffer("staging ring", self.chunk(), usage)?, None)
+                let buffer = self.create_buffer("staging ring", self.chunk(), usage)?;
+                let mapping = Mapping::of(&buffer, wgpu::MapMode::Write);
+                self.mapped(&mapping)?;
+                Slot { buffer, pending: None }
             }
         };
-        self.map(&buffer, wgpu::MapMode::Write, reading)?;
-        Ok(Slot { buffer, reading: None })
+        if let Some((index, mapping)) = slot.pending {
+            if !mapping.done() {
+                self.wait(index, "an upload")?;
+            }
+            self.mapped(&mapping)?;
+        }
+        Ok(Slot { buffer: slot.buffer, pending: None })
     }
 
     /// Reads spans back, in order, after everything submitted so far has run.
@@ -111,7 +137,9 @@ impl Gpu {
         sizes: &[u64],
         after: wgpu::SubmissionIndex,
     ) -> Result<Vec<Vec<u8>>, DeviceError> {
-        self.map(buffer, wgpu::MapMode::Read, Some(after))?;
+        let mapping = Mapping::of(buffer, wgpu::MapMode::Read);
+        self.wait(after, "a readback")?;
+        self.mapped(&mapping)?;
         let view = buffer.get_mapped_range(..).map_err(|e| self.invalid("a readback", &e))?;
         let mut rest: &[u8] = &view;
         let piece = |&size: &u64| {
@@ -122,30 +150,22 @@ impl Gpu {
         Ok(sizes.iter().map(piece).collect())
     }
 
-    /// Maps a buffer and polls until it is mapped: a mapping completes only when somebody polls.
-    fn map(
-        &self,
-        buffer: &wgpu::Buffer,
-        mode: wgpu::MapMode,
-        after: Option<wgpu::SubmissionIndex>,
-    ) -> Result<(), DeviceError> {
-        let done = Arc::new(AtomicBool::new(false));
-        let failed = Arc::new(Mutex::new(None));
-        let (flag, slot) = (done.clone(), failed.clone());
-        buffer.map_async(mode, .., move |result| {
-            *lock(&slot) = result.err().map(|e| e.to_string());
-            flag.store(true, Ordering::Release);
-        });
-        if let Some(index) = after {
-            self.wait(index, "a buffer to be mapped")?;
-        }
-        while !done.load(Ordering::Acquire) {
-            self.device().poll(wgpu::PollType::Poll).map_err(|e| self.invalid("mapping", &e))?;
-            self.alive("mapping")?;
+    /// Polls until a mapping, whose submission has run, is there.
+    fn mapped(&self, mapping: &Mapping) -> Result<(), DeviceError> {
+        loop {
+            match mapping.0.get() {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(reason)) => return Err(self.invalid("mapping", reason)),
+                None => self.poll("mapping")?,
+            }
             std::thread::yield_now();
         }
-        let reason = lock(&failed).take();
-        reason.map_or(Ok(()), |reason| Err(self.invalid("mapping", &reason)))
+    }
+
+    /// Lets the device say what is done, without waiting.
+    fn poll(&self, during: &str) -> Result<(), DeviceError> {
+        self.device().poll(wgpu::PollType::Poll).map_err(|e| self.invalid(during, &e))?;
+        self.alive(during)
     }
 
     fn chunk(&self) -> u64 {

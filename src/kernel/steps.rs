@@ -1,5 +1,7 @@
 //! A list of device work: stages, dispatches, clears. It can be printed, and it is run by [`Kernels::run`].
 
+use std::collections::VecDeque;
+
 use super::{
     build::Kernels,
     table::{Access, Kernel},
@@ -106,6 +108,10 @@ pub struct Submitted {
     spans: Vec<Span>,
 }
 
+/// Stages that are on the device at most before the next one is submitted: enough that it never waits for the host, which
+/// takes 0.1 ms to notice an end.
+const AHEAD: usize = 4;
+
 /// Uniform slots start at multiples of this: the largest alignment WebGPU allows.
 const SLOT: usize = 256;
 
@@ -209,27 +215,32 @@ impl Kernels {
         Ok(Encoded { commands, clock, readback, sizes, spans: spans.collect() })
     }
 
-    /// Submits what was encoded and returns at once. Each stage is a submission of its own, since watchdogs of desktop
-    /// systems time submissions; lists of several threads do not interleave. Once `stop` says so, no further stage is
-    /// submitted.
+    /// Submits what was encoded, and returns when the last stage was submitted. Each stage is a submission of its own,
+    /// since watchdogs of desktop systems time submissions; lists of several threads do not interleave. No more than
+    /// [`AHEAD`] stages wait on the device, so that once `stop` says so, little of the list still runs.
     pub fn launch(&self, encoded: Encoded, stop: &dyn Fn() -> bool) -> Result<Submitted, DeviceError> {
         let Encoded { commands, clock, readback, sizes, spans } = encoded;
         let gpu = self.gpu();
         let _whole = self.submitting();
         let submitted = gpu.scoped(|_| {
-            let mut last = None;
+            let mut indices = VecDeque::new();
             for commands in commands {
-                if stop() {
-                    return None;
+                if indices.len() >= AHEAD
+                    && let Some(index) = indices.pop_front()
+                {
+                    gpu.wait(index, "kernels")?;
                 }
-                last = Some(gpu.queue().submit([commands]));
+                if stop() {
+                    // Whoever holds a lock or memory for this list may let go once it has returned.
+                    indices.pop_back().map_or(Ok(()), |last| gpu.wait(last, "kernels"))?;
+                    return Err(DeviceError::Stopped);
+                }
+                indices.push_back(gpu.queue().submit([commands]));
             }
-            last
+            indices.pop_back().ok_or(DeviceError::Stopped)
         });
-        match submitted.map_err(|error| gpu.invalid("a list of kernels", &error))? {
-            Some(index) => Ok(Submitted { index, clock, readback, sizes, spans }),
-            None => Err(DeviceError::Stopped),
-        }
+        let index = submitted.map_err(|error| gpu.invalid("a list of kernels", &error))??;
+        Ok(Submitted { index, clock, readback, sizes, spans })
     }
 
     /// Waits for a list to have run.
