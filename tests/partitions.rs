@@ -114,7 +114,7 @@ fn a_budget_of_little_more_than_one_partition() {
         let pipeline = with(budget);
         let tasks = (0..8).map(|i| task(&shared, &assignment, i)).collect();
         assert_eq!(prove(&pipeline, tasks).len(), 8);
-        assert_eq!(pipeline.counters().bytes[0].peak, memory.key + memory.proof);
+        assert_eq!(pipeline.counters().places[0].bytes.peak, memory.key + memory.proof);
         assert!(gpu.usage().peak - before <= budget, "by the arena's own count");
     }
     let small = memory.key + memory.proof - 1;

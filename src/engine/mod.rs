@@ -16,7 +16,7 @@ use ark_bls12_381::{Fr, G1Affine, G1Projective, G2Affine, G2Projective};
 use ark_ec::VariableBaseMSM;
 use thiserror::Error;
 
-pub use partitions::{Loaded, PipelineOptions, ProofStages, ProofTask, SharedKey, Work, pipeline};
+pub use partitions::{Loaded, PipelineOptions, ProofStages, ProofTask, SharedKey, Work, pipeline, places};
 
 use crate::{
     device::{self, DeviceError, Gpu, Limits, Select},
@@ -25,7 +25,7 @@ use crate::{
     kernel::{Compiled, Kernels, table::PROBE_FQ},
     msm::{self, MsmError},
     ntt::{self, Direction, NttError},
-    pipeline::SubmitError,
+    pipeline::{LeaseError, SubmitError},
 };
 
 /// How to open an engine.
@@ -65,6 +65,9 @@ pub enum EngineError {
     /// A key could not be loaded.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// There are no bytes for a key.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
     /// A pipeline could not be started.
     #[error(transparent)]
     Pipeline(#[from] SubmitError),
@@ -178,6 +181,15 @@ impl Engine {
     /// Multiplications per second of each limb format that was measured.
     pub fn rates(&self) -> &[(Format, f64)] {
         self.0.as_deref().map_or(&[], |on| &on.rates)
+    }
+
+    /// Multiplications in Fq per second, measured unless [`Self::rates`] has it: to compare places with.
+    pub fn speed(&self) -> Result<f64, EngineError> {
+        let Some(kernels) = self.kernels() else { return Ok(selftest::multiplication_rate_of_cpu()) };
+        match self.rates().iter().find(|(format, _)| *format == kernels.format()) {
+            Some((_, rate)) => Ok(*rate),
+            None => Ok(selftest::multiplication_rate(kernels)?),
+        }
     }
 
     /// Compile times so far.

@@ -92,6 +92,11 @@ fn card_of(info: &wgpu::AdapterInfo) -> String {
 
 /// A pipeline of proofs over open engines. Their self-tests run first.
 pub fn pipeline(engines: &[Engine], options: &PipelineOptions) -> Result<Pipeline<ProofStages>, EngineError> {
+    Ok(Pipeline::new(places(engines, options)?, &options.scheduler)?)
+}
+
+/// The places of such a pipeline, for whoever wraps their stages. Several engines have their speeds measured first.
+pub fn places(engines: &[Engine], options: &PipelineOptions) -> Result<Vec<Place<ProofStages>>, EngineError> {
     let mut cards: Vec<(String, Arc<Card<Loaded>>)> = Vec::new();
     let mut places = Vec::new();
     let spare = options.cpu_fallback.then(Engine::cpu);
@@ -124,9 +129,30 @@ pub fn pipeline(engines: &[Engine], options: &PipelineOptions) -> Result<Pipelin
             card,
             workers: options.workers_per_adapter.max(1),
             fallback: options.cpu_fallback && place == engines.len(),
+            // A place on its own is not compared.
+            speed: if engines.len() > 1 { engine.speed()? } else { 1.0 },
         });
     }
-    Ok(Pipeline::new(places, &options.scheduler)?)
+    Ok(places)
+}
+
+impl Pipeline<ProofStages> {
+    /// Loads a key on every place that is no fallback, so that its first proof need not. Waits for the bytes, behind
+    /// whoever asked before.
+    pub fn preload(&self, key: &SharedKey) -> Result<(), EngineError> {
+        for place in self.places().iter().filter(|place| !place.fallback) {
+            let request = Request { peak: 0, ..place.stages.bytes(key)? };
+            let lease = place.card.lease(request, || false)?;
+            lease.pass();
+            lease.key(|| place.stages.load_key(key))?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of a key on every place where no partition uses it; on how many it was.
+    pub fn evict(&self, key: &SharedKey) -> usize {
+        self.places().iter().filter(|place| place.card.evict(place.stages.id(key))).count()
+    }
 }
 
 /// The stages of a proof on one engine.
@@ -161,6 +187,34 @@ enum State {
     Sums(Box<Sums>),
 }
 
+impl ProofStages {
+    /// Places on one card have one ledger, and a key on each.
+    fn id(&self, key: &SharedKey) -> u64 {
+        key.id << 16 | self.place as u64
+    }
+
+    fn bytes(&self, key: &SharedKey) -> Result<Request, ProveError> {
+        let (key_bytes, peak) = match self.engine.kernels() {
+            Some(kernels) => {
+                let memory = GpuBackend::memory(kernels, &key.key)?;
+                (memory.key, memory.proof)
+            }
+            None => (0, 0),
+        };
+        Ok(Request { key: self.id(key), key_bytes, peak })
+    }
+
+    fn load_key(&self, key: &SharedKey) -> Result<Loaded, ProveError> {
+        let key = key.key.clone();
+        self.threads.install(|| {
+            Ok(match self.engine.kernels() {
+                Some(kernels) => Loaded::Gpu(Box::new(GpuBackend::load(kernels.clone(), key)?)),
+                None => Loaded::Cpu(Box::new(CpuBackend::load(key)?)),
+            })
+        })
+    }
+}
+
 fn out_of_turn() -> ProveError {
     ProveError::Backend("stages ran out of turn".into())
 }
@@ -173,16 +227,13 @@ impl Stages for ProofStages {
     type Output = Proof<Bls12_381>;
     type Error = ProveError;
 
+    /// Size of the domain: everything grows with it.
+    fn cost(task: &ProofTask) -> f64 {
+        (1u64 << task.key.key.log2_domain()) as f64
+    }
+
     fn request(&self, task: &ProofTask) -> Result<Request, ProveError> {
-        let key = task.key.id << 16 | self.place as u64;
-        let (key_bytes, peak) = match self.engine.kernels() {
-            Some(kernels) => {
-                let memory = GpuBackend::memory(kernels, &task.key.key)?;
-                (memory.key, memory.proof)
-            }
-            None => (0, 0),
-        };
-        Ok(Request { key, key_bytes, peak })
+        self.bytes(&task.key)
     }
 
     fn prepare(&self, task: &ProofTask) -> Result<Work, ProveError> {
@@ -198,13 +249,7 @@ impl Stages for ProofStages {
     }
 
     fn load(&self, task: &ProofTask) -> Result<Loaded, ProveError> {
-        let key = task.key.key.clone();
-        self.threads.install(|| {
-            Ok(match self.engine.kernels() {
-                Some(kernels) => Loaded::Gpu(Box::new(GpuBackend::load(kernels.clone(), key)?)),
-                None => Loaded::Cpu(Box::new(CpuBackend::load(key)?)),
-            })
-        })
+        self.load_key(&task.key)
     }
 
     fn upload(&self, key: &Arc<Loaded>, work: &mut Work) -> Result<(), ProveError> {

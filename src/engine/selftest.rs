@@ -154,3 +154,14 @@ pub fn multiplication_rate(kernels: &Kernels) -> Result<f64, DeviceError> {
     let right = format.fq_from_words(&words) == want && bytes.chunks_exact(48).all(|chunk| chunk == &bytes[..48]);
     if right { Ok(lanes as f64 * f64::from(chain) / best) } else { Err(wrong(kernels, "a field multiplication")) }
 }
+
+/// The same of this machine's processors together, by arkworks.
+pub fn multiplication_rate_of_cpu() -> f64 {
+    const CHAIN: u32 = 1 << 18;
+    let [x, y] = [2u64, 3].map(|k| Fq::from(k).pow([u64::MAX, 1]));
+    let begin = Instant::now();
+    let end = (0..CHAIN).fold(x, |product, _| product * y);
+    std::hint::black_box(end);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    threads as f64 * f64::from(CHAIN) / begin.elapsed().as_secs_f64()
+}

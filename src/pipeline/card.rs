@@ -17,10 +17,10 @@
 use std::{
     cell::Cell,
     collections::{BTreeSet, VecDeque},
-    sync::{Arc, Condvar, Mutex},
+    sync::Arc,
 };
 
-use super::sync::{lock, wait};
+use super::sync::{Condvar, Mutex, lock, wait};
 
 /// A card: a budget of bytes, the keys that lie within it, and whose turn it is. `V` is what is kept of a key.
 pub struct Card<V> {
@@ -55,10 +55,8 @@ pub type Slot<V> = Mutex<Option<Arc<V>>>;
 #[derive(Default)]
 struct Turns {
     next: u64,
-    /// Turns that were given and not ended.
+    /// Turns that were given and not ended. The first of them is the one that may run.
     open: BTreeSet<u64>,
-    /// Whether the first of them is running.
-    running: bool,
 }
 
 /// What a partition asks for.
@@ -234,13 +232,8 @@ impl<V> Card<V> {
         true
     }
 
-    fn end(&self, turn: u64, ran: bool) {
-        let mut turns = lock(&self.turns);
-        turns.open.remove(&turn);
-        if ran {
-            turns.running = false;
-        }
-        drop(turns);
+    fn end(&self, turn: u64) {
+        lock(&self.turns).open.remove(&turn);
         self.turned.notify_all();
     }
 }
@@ -278,13 +271,12 @@ impl<V> Lease<V> {
         let turn = self.hold.turn.get()?;
         let card = &*self.hold.card;
         let mut turns = lock(&card.turns);
-        while turns.running || turns.open.first() != Some(&turn) {
+        while turns.open.first() != Some(&turn) {
             if cancelled() {
                 return None;
             }
             turns = wait(&card.turned, turns);
         }
-        turns.running = true;
         drop(turns);
         self.hold.turn.set(None);
         Some(Execution { card, turn })
@@ -299,7 +291,7 @@ impl<V> Lease<V> {
 impl<V> Hold<V> {
     fn pass(&self) {
         if let Some(turn) = self.turn.take() {
-            self.card.end(turn, false);
+            self.card.end(turn);
         }
     }
 }
@@ -325,6 +317,6 @@ pub struct Execution<'a, V> {
 
 impl<V> Drop for Execution<'_, V> {
     fn drop(&mut self) {
-        self.card.end(self.turn, true);
+        self.card.end(self.turn);
     }
 }

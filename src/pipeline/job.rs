@@ -6,7 +6,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{
     card::LeaseError,
-    sync::{lock, wait},
+    sync::{Condvar, Mutex, MutexGuard, lock, wait},
 };
 
 /// Why a job has no results.

@@ -44,6 +44,9 @@ pub struct Place<S: Stages> {
     pub workers: usize,
     /// Takes only partitions that failed elsewhere, as long as another place lives.
     pub fallback: bool,
+    /// How fast it is expected to be against the other places, until its first turn was timed: [`Stages::cost`] per
+    /// second, in any unit.
+    pub speed: f64,
 }
 
 /// Which locks partitions take. [`Locks::Two`] is what works; the others are there to be compared with.
@@ -120,8 +123,19 @@ pub struct Counters {
     pub failed: u64,
     /// Partitions that were put back for another place.
     pub retries: u64,
-    /// Bytes, by place.
-    pub bytes: Vec<Bytes>,
+    /// By place.
+    pub places: Vec<PlaceCounters>,
+}
+
+/// Counts of one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PlaceCounters {
+    /// Partitions under way.
+    pub in_flight: usize,
+    /// Partitions that came out.
+    pub done: u64,
+    /// Bytes of its card.
+    pub bytes: Bytes,
 }
 
 /// The job type of a pipeline of `S`.
@@ -156,10 +170,9 @@ impl<S: Stages> Pipeline<S> {
         if places.is_empty() || places.iter().any(|place| place.workers == 0) {
             return Err(SubmitError::Closed);
         }
-        let fallback = places.iter().map(|place| place.fallback).collect();
         let names = places.iter().map(|place| place.name.clone()).collect();
         let shared = Arc::new(Shared {
-            queue: Queue::new(fallback, options.max_queued),
+            queue: Queue::new(places.iter().map(|place| (place.fallback, place.speed)), options.max_queued),
             locks: options.locks,
             begun: Instant::now(),
             timeline: timeline::Recorder::new(names, options.events),

@@ -1,19 +1,16 @@
 //! Which partition comes next, and for whom.
 //!
 //! One queue for all places: by priority, then by age of the job, then by number of the partition. A place takes the
-//! first that it may take, unless others would be through with everything that waits before this place ended one.
+//! first that it may take, unless the others together would be through with everything that waits before this place
+//! ended that one. How long something takes is its cost times the place's pace: what its turns took so far, and before
+//! the first of them the speed that it came with.
 
-use std::{
-    cmp::Reverse,
-    collections::BTreeMap,
-    sync::{Arc, Condvar, Mutex},
-    time::Duration,
-};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::{
-    Bytes, Counters, JobOptions, Stages, SubmitError,
+    Bytes, Counters, JobOptions, PlaceCounters, Stages, SubmitError,
     job::{JobError, State},
-    sync::{lock, wait},
+    sync::{Condvar, Mutex, lock, wait},
 };
 
 pub(super) type StateOf<S> = State<<S as Stages>::Task, <S as Stages>::Output, <S as Stages>::Error>;
@@ -26,12 +23,12 @@ pub(super) struct Entry<S: Stages> {
     pub job: Arc<StateOf<S>>,
     pub index: usize,
     priority: i32,
+    cost: f64,
     /// Places that failed at it.
     failed: Vec<usize>,
 }
 
 pub(super) struct Queue<S: Stages> {
-    fallback: Vec<bool>,
     limit: usize,
     inner: Mutex<Inner<S>>,
     /// A partition came, a place ended one, or the end has come.
@@ -45,36 +42,60 @@ struct Inner<S: Stages> {
     jobs: u64,
     closed: bool,
     places: Vec<PlaceState>,
-    done: u64,
     failed: u64,
     retries: u64,
 }
 
-#[derive(Clone, Default)]
 struct PlaceState {
+    fallback: bool,
+    /// Cost per second, in the unit of [`super::Place::speed`].
+    speed: f64,
     in_flight: usize,
-    /// A turn's length, smoothed; nothing before the first.
-    turn: Option<f64>,
+    /// Cost of what is in flight.
+    load: f64,
+    done: u64,
+    /// Seconds per cost of its turns, smoothed; nothing before the first.
+    pace: Option<f64>,
     gone: bool,
 }
 
+impl PlaceState {
+    /// A partition that was in flight is not any more.
+    fn leave<S: Stages>(&mut self, entry: &Entry<S>) {
+        self.in_flight -= 1;
+        // Sums of floats do not come back to zero by themselves.
+        self.load = if self.in_flight == 0 { 0.0 } else { self.load - entry.cost };
+    }
+}
+
 impl<S: Stages> Inner<S> {
+    /// Seconds per cost: measured, or guessed from its speed and what the measured places made of theirs.
+    fn pace(&self, place: &PlaceState) -> f64 {
+        let measured = self.places.iter().filter_map(|other| other.pace.map(|pace| pace * other.speed));
+        let (count, sum) = measured.fold((0.0, 0.0), |(count, sum), one| (count + 1.0, sum + one));
+        // Nothing measured: all are guessed, and only their ratio matters.
+        let scale = if count > 0.0 { sum / count } else { 1.0 };
+        place.pace.unwrap_or(scale / place.speed)
+    }
+
     /// Whether `place` may and should take `entry`.
-    fn suits(&self, fallback: &[bool], place: usize, entry: &Entry<S>) -> bool {
+    fn suits(&self, place: usize, entry: &Entry<S>) -> bool {
         if entry.failed.contains(&place) {
             return false;
         }
-        let others = || (0..self.places.len()).filter(|&other| other != place && !self.places[other].gone);
-        if fallback[place] && entry.failed.is_empty() && others().any(|other| !fallback[other]) {
+        let me = &self.places[place];
+        let others = || self.places.iter().enumerate().filter(|(other, state)| *other != place && !state.gone);
+        if me.fallback && entry.failed.is_empty() && others().any(|(_, other)| !other.fallback) {
             return false;
         }
-        let Some(mine) = self.places[place].turn else { return true };
-        let mine = mine * (self.places[place].in_flight + 1) as f64;
-        // Others that could take everything that waits and end it sooner than this place ends one more.
-        !others().filter(|other| !fallback[*other] && !entry.failed.contains(other)).any(|other| {
-            let state = &self.places[other];
-            state.turn.is_some_and(|turn| turn * ((state.in_flight + self.waiting.len()) as f64) < mine)
-        })
+        let able = others().filter(|(other, state)| !state.fallback && !entry.failed.contains(other));
+        let sum = |(rate, load), (_, other): (usize, &PlaceState)| (rate + 1.0 / self.pace(other), load + other.load);
+        let (rate, load) = able.fold((0.0, 0.0), sum);
+        if rate == 0.0 {
+            return true;
+        }
+        let waiting: f64 = self.waiting.values().map(|entry| entry.cost).sum();
+        self.pace(me) * (me.load + entry.cost) <= (load + waiting) / rate
     }
 
     /// Whether any place is left that has not failed at `entry`.
@@ -84,10 +105,16 @@ impl<S: Stages> Inner<S> {
 }
 
 impl<S: Stages> Queue<S> {
-    pub fn new(fallback: Vec<bool>, limit: usize) -> Self {
-        let places = vec![PlaceState::default(); fallback.len()];
-        let inner = Inner { waiting: BTreeMap::new(), jobs: 0, closed: false, places, done: 0, failed: 0, retries: 0 };
-        Self { fallback, limit, inner: Mutex::new(inner), changed: Condvar::new(), room: Condvar::new() }
+    /// A queue for places, each told by whether it is a fallback and by its speed.
+    pub fn new(places: impl Iterator<Item = (bool, f64)>, limit: usize) -> Self {
+        let state = |(fallback, speed): (bool, f64)| {
+            // Not a number, zero, infinite: a guess that would spoil every other one.
+            let speed = if speed.is_normal() && speed > 0.0 { speed } else { 1.0 };
+            PlaceState { fallback, speed, in_flight: 0, load: 0.0, done: 0, pace: None, gone: false }
+        };
+        let places = places.map(state).collect();
+        let inner = Inner { waiting: BTreeMap::new(), jobs: 0, closed: false, places, failed: 0, retries: 0 };
+        Self { limit, inner: Mutex::new(inner), changed: Condvar::new(), room: Condvar::new() }
     }
 
     pub fn submit(
@@ -97,6 +124,7 @@ impl<S: Stages> Queue<S> {
         block: bool,
     ) -> Result<Arc<StateOf<S>>, SubmitError> {
         let partitions = tasks.len();
+        let costs: Vec<f64> = tasks.iter().map(|task| S::cost(task).max(0.0)).collect();
         let mut inner = lock(&self.inner);
         loop {
             if inner.closed {
@@ -114,8 +142,8 @@ impl<S: Stages> Queue<S> {
         let id = inner.jobs;
         inner.jobs += 1;
         let job = Arc::new(State::new(id, options.retry, tasks));
-        for index in 0..partitions {
-            let entry = Entry { job: job.clone(), index, priority: options.priority, failed: Vec::new() };
+        for (index, cost) in costs.into_iter().enumerate() {
+            let entry = Entry { job: job.clone(), index, priority: options.priority, cost, failed: Vec::new() };
             inner.waiting.insert((Reverse(options.priority), id, index), entry);
         }
         drop(inner);
@@ -130,13 +158,14 @@ impl<S: Stages> Queue<S> {
             if inner.closed || inner.places[place].gone {
                 return None;
             }
-            let found = inner.waiting.iter().find(|(_, entry)| inner.suits(&self.fallback, place, entry));
+            let found = inner.waiting.iter().find(|(_, entry)| inner.suits(place, entry));
             if let Some(rank) = found.map(|(rank, _)| *rank)
                 && let Some(entry) = inner.waiting.remove(&rank)
             {
                 self.room.notify_all();
                 if let Some(task) = entry.job.begin(entry.index) {
                     inner.places[place].in_flight += 1;
+                    inner.places[place].load += entry.cost;
                     return Some((entry, task));
                 }
                 continue;
@@ -145,18 +174,20 @@ impl<S: Stages> Queue<S> {
         }
     }
 
-    /// A turn took so long.
-    pub fn took(&self, place: usize, turn: Duration) {
-        let turn = turn.as_secs_f64();
-        let mean = &mut lock(&self.inner).places[place].turn;
-        *mean = Some(mean.map_or(turn, |mean| 0.75 * mean + 0.25 * turn));
+    /// The turn of a partition took so long.
+    pub fn took(&self, place: usize, entry: &Entry<S>, turn: Duration) {
+        if entry.cost > 0.0 {
+            let pace = turn.as_secs_f64() / entry.cost;
+            let mean = &mut lock(&self.inner).places[place].pace;
+            *mean = Some(mean.map_or(pace, |mean| 0.75 * mean + 0.25 * pace));
+        }
     }
 
     /// A place is through with a partition that came out well.
     pub fn succeed(&self, place: usize, entry: &Entry<S>, output: S::Output) {
         let mut inner = lock(&self.inner);
-        inner.places[place].in_flight -= 1;
-        inner.done += 1;
+        inner.places[place].leave(entry);
+        inner.places[place].done += 1;
         drop(inner);
         entry.job.succeed(entry.index, output);
         self.changed.notify_all();
@@ -164,7 +195,7 @@ impl<S: Stages> Queue<S> {
 
     /// A place is through with a partition of a job that is over, or of any job once the pipeline is closed.
     pub fn abandon(&self, place: usize, entry: &Entry<S>) {
-        lock(&self.inner).places[place].in_flight -= 1;
+        lock(&self.inner).places[place].leave(entry);
         entry.job.abandon();
         entry.job.fail(JobError::Closed { job: entry.job.id });
         self.changed.notify_all();
@@ -174,7 +205,7 @@ impl<S: Stages> Queue<S> {
     pub fn fail(&self, place: usize, mut entry: Entry<S>, elsewhere: bool, error: JobError<S::Error>) {
         entry.failed.push(place);
         let mut inner = lock(&self.inner);
-        inner.places[place].in_flight -= 1;
+        inner.places[place].leave(&entry);
         inner.failed += 1;
         if elsewhere && entry.job.retry && !inner.closed && !entry.job.stopped() && inner.hope(&entry) {
             inner.retries += 1;
@@ -235,13 +266,19 @@ impl<S: Stages> Queue<S> {
 
     pub fn counters(&self, bytes: Vec<Bytes>) -> Counters {
         let inner = lock(&self.inner);
+        let counts = |(place, bytes): (&PlaceState, Bytes)| PlaceCounters {
+            in_flight: place.in_flight,
+            done: place.done,
+            bytes,
+        };
+        let places: Vec<_> = inner.places.iter().zip(bytes).map(counts).collect();
         Counters {
             queued: inner.waiting.len(),
-            in_flight: inner.places.iter().map(|place| place.in_flight).sum(),
-            done: inner.done,
+            in_flight: places.iter().map(|place| place.in_flight).sum(),
+            done: places.iter().map(|place| place.done).sum(),
             failed: inner.failed,
             retries: inner.retries,
-            bytes,
+            places,
         }
     }
 }

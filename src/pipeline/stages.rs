@@ -23,6 +23,11 @@ pub trait Stages: Send + Sync + 'static {
     /// Why there is none.
     type Error: Error + Send + Sync + 'static;
 
+    /// How much work a task is, in any unit, the same for all places: what a place's speed is measured in.
+    fn cost(_task: &Self::Task) -> f64 {
+        1.0
+    }
+
     /// The bytes that this partition will have on the place at its peak, and those of its key.
     fn request(&self, task: &Self::Task) -> Result<Request, Self::Error>;
 

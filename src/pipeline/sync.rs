@@ -1,7 +1,8 @@
 //! Mutexes of the scheduler. They guard plain values that are whole between any two statements that may panic, so that a
-//! poisoned one is as good as any.
+//! poisoned one is as good as any. `tests/locks.rs` puts a model checker's types in their place.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

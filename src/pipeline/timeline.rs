@@ -1,10 +1,13 @@
 //! What happened when: host stages, waits and device time, as data, as a table, as a Chrome trace and as a picture.
 
-use std::{collections::VecDeque, fmt::Write as _, sync::Mutex, time::Duration};
+use std::{collections::VecDeque, fmt::Write as _, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{stages::Busy, sync::lock};
+use super::{
+    stages::Busy,
+    sync::{Mutex, lock},
+};
 
 /// What an event is time of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -161,13 +164,50 @@ impl Timeline {
         (last > first).then(|| sum.as_secs_f64() / (last - first).as_secs_f64())
     }
 
+    /// What a place's device waited for between its first kernel and its last one: each gap is laid to the stages in which
+    /// the partition was whose kernels ended it; `queue` is time in which no worker had it yet. The most comes first.
+    /// Where a device has no timestamps, the host's view of its kernels serves.
+    pub fn idle(&self, place: usize) -> Vec<(&'static str, Duration)> {
+        let here = || self.events.iter().filter(move |event| event.tag.place == place);
+        let device = || here().filter(|event| event.tag.kind == Kind::Device);
+        let host = || here().filter(|event| event.tag.kind == Kind::Host && event.tag.what == "compute");
+        let mut kernels: Vec<&Event> = if device().next().is_some() { device().collect() } else { host().collect() };
+        kernels.sort_by_key(|event| event.begin);
+        let mut idle: Vec<(&'static str, Duration)> = Vec::new();
+        let mut add = |what, time: Duration| match idle.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, sum)) => *sum += time,
+            None => idle.push((what, time)),
+        };
+        let mut reach = kernels.first().map_or(Duration::ZERO, |event| event.end);
+        for next in &kernels {
+            let mut rest = next.begin.saturating_sub(reach);
+            if !rest.is_zero() {
+                let same = |event: &&Event| (event.tag.job, event.tag.partition) == (next.tag.job, next.tag.partition);
+                for event in here().filter(|event| event.tag.kind != Kind::Device).filter(same) {
+                    let inside = event.end.min(next.begin).saturating_sub(event.begin.max(reach));
+                    if !inside.is_zero() {
+                        add(event.tag.what, inside);
+                        rest = rest.saturating_sub(inside);
+                    }
+                }
+                if !rest.is_zero() {
+                    add("queue", rest);
+                }
+            }
+            reach = reach.max(next.end);
+        }
+        idle.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        idle
+    }
+
     /// How busy a place was; nothing if it ran nothing.
     pub fn utilisation(&self, place: usize) -> Option<Utilisation> {
         let lock = self.busy(place, Kind::Host, Some("compute"))?;
         Some(Utilisation { lock, device: self.busy(place, Kind::Device, None) })
     }
 
-    /// One line for each place and stage: how often, how long altogether, on average and at most.
+    /// One line for each place and stage: how often, how long altogether, on average and at most. Then what each place's
+    /// device waited for.
     pub fn table(&self) -> String {
         let mut rows: Vec<(usize, Kind, &str, Vec<Duration>)> = Vec::new();
         for event in &self.events {
@@ -196,6 +236,20 @@ impl Timeline {
                 ms(total),
                 ms(most)
             );
+        }
+        for place in 0..self.places.len() {
+            let idle = self.idle(place);
+            if !idle.is_empty() {
+                let sum: Duration = idle.iter().map(|(_, time)| *time).sum();
+                let told = idle.iter().filter(|(_, time)| ms(*time) >= 0.05);
+                let parts: Vec<_> = told.map(|(what, time)| format!("{what} {:.1}", ms(*time))).collect();
+                let _ = writeln!(
+                    text,
+                    "place {place}: idle for {:.1} ms between its first kernel and its last, waiting for: {}",
+                    ms(sum),
+                    parts.join(", ")
+                );
+            }
         }
         text
     }
@@ -337,6 +391,35 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Partitions 0, 1, 2 compute in `0..10`, `14..20`, `20..30` and, on a device of its own, `33..40`.
+    #[test]
+    fn gaps_are_laid_to_stages() {
+        let event = |partition, kind, what, begin, end| {
+            let tag = Tag { place: 0, worker: 0, job: 7, partition, what, kind };
+            Event { tag, begin: Duration::from_millis(begin), end: Duration::from_millis(end) }
+        };
+        let host = [
+            event(0, Kind::Host, "compute", 0, 10),
+            event(1, Kind::Host, "upload", 5, 11),
+            event(1, Kind::Wait, "turn", 11, 13),
+            event(1, Kind::Host, "compute", 13, 20),
+            event(2, Kind::Host, "compute", 20, 30),
+            event(3, Kind::Host, "prepare", 32, 33),
+            event(3, Kind::Host, "compute", 33, 40),
+        ];
+        let device = [(0, 0, 10), (1, 14, 20), (2, 20, 30), (3, 33, 40)];
+        let device = device.map(|(partition, begin, end)| event(partition, Kind::Device, "h", begin, end));
+        let idle = |events: Vec<Event>| {
+            let timeline = Timeline { places: vec!["here".into(), "idle".into()], events, dropped: 0 };
+            assert!(timeline.idle(1).is_empty());
+            timeline.idle(0).into_iter().map(|(what, time)| (what, time.as_millis())).collect::<Vec<_>>()
+        };
+        let with = idle(host.iter().chain(&device).copied().collect());
+        assert_eq!(with, [("turn", 2), ("queue", 2), ("upload", 1), ("compute", 1), ("prepare", 1)]);
+        // Without timestamps the host's view: its partition 1 computes from 13 on.
+        assert_eq!(idle(host.to_vec()), [("turn", 2), ("queue", 2), ("upload", 1), ("prepare", 1)]);
+    }
 
     fn at(begin: u64, end: u64) -> (Duration, Duration) {
         (Duration::from_millis(begin), Duration::from_millis(end))

@@ -113,7 +113,7 @@ impl<S: Stages> Run<'_, S> {
         self.stage("compute", || stages.compute(work, &|| self.stopped()))?;
         let end = self.shared.begun.elapsed();
         self.ended.set(end);
-        self.shared.queue.took(self.place, end - begin);
+        self.shared.queue.took(self.place, self.entry, end - begin);
         Ok(())
     }
 

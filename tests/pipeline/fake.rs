@@ -29,13 +29,14 @@ pub struct Task {
     pub value: u64,
     pub key: u64,
     pub peak: u64,
+    pub cost: f64,
     /// Stage, and what happens at its first attempt there.
     pub trouble: Option<(&'static str, Trouble)>,
 }
 
 impl Task {
     pub fn new(value: u64) -> Self {
-        Self { value, key: 0, peak: 10, trouble: None }
+        Self { value, key: 0, peak: 10, cost: 1.0, trouble: None }
     }
 }
 
@@ -141,6 +142,10 @@ impl Stages for Fake {
     type Output = u64;
     type Error = FakeError;
 
+    fn cost(task: &Task) -> f64 {
+        task.cost
+    }
+
     fn request(&self, task: &Task) -> Result<Request, FakeError> {
         Ok(Request { key: task.key, key_bytes: KEY_BYTES, peak: task.peak })
     }
@@ -201,7 +206,7 @@ pub fn result(value: u64) -> u64 {
 }
 
 pub fn place(name: &str, fake: &Fake, budget: u64, workers: usize) -> Place<Fake> {
-    Place { name: name.into(), stages: fake.clone(), card: Card::new(budget), workers, fallback: false }
+    Place { name: name.into(), stages: fake.clone(), card: Card::new(budget), workers, fallback: false, speed: 1.0 }
 }
 
 pub fn one(fake: &Fake, budget: u64, workers: usize) -> Pipeline<Fake> {

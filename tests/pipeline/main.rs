@@ -300,6 +300,39 @@ fn the_slow_place_does_not_hold_up_the_end() {
     assert!(fast > 10 * slow.max(1), "fast {fast}, slow {slow}");
 }
 
+/// Before any turn was timed, the speed that a place came with decides.
+#[test]
+fn a_place_known_to_be_slow_does_not_take_the_few() {
+    for (speeds, most) in [([1000.0, 1.0], 0), ([1.0, f64::NAN], 9), ([0.0, -1.0], 9)] {
+        let (fast, slow) = (Fake::new(100), Fake::new(100));
+        let places = [&fast, &slow].into_iter().zip(speeds);
+        let places = places.map(|(fake, speed)| Place { speed, ..place("fake", fake, 100, 1) }).collect();
+        let pipeline = Pipeline::new(places, &Options::default()).expect("a pipeline");
+        let job = pipeline.submit(tasks(0..9), JobOptions::default()).expect("a job");
+        job.wait().expect("results");
+        let done = pipeline.counters().places.iter().map(|place| place.done).collect::<Vec<_>>();
+        assert!(done[0] + done[1] == 9 && done[1] <= most, "{done:?} with {speeds:?}");
+    }
+}
+
+/// Tasks of different cost: the place that is known to be slow takes the small one and leaves the large ones.
+#[test]
+fn the_cost_of_a_task_counts() {
+    let (fast, slow) = (Fake::new(2000), Fake::new(2000));
+    let places = vec![
+        Place { speed: 10.0, ..place("fast", &fast, 100, 1) },
+        Place { speed: 1.0, ..place("slow", &slow, 100, 1) },
+    ];
+    let pipeline = Pipeline::new(places, &Options::default()).expect("a pipeline");
+    let mut some: Vec<Task> = (0..3).map(|i| Task { cost: 100.0, ..Task::new(i) }).collect();
+    some.push(Task { cost: 1.0, ..Task::new(3) });
+    // Taken one after the other by whoever it suits: 300 on the fast place take 30, one of 100 on the slow one 100.
+    let job = pipeline.submit(some, JobOptions::default()).expect("a job");
+    assert_eq!(job.wait().expect("results"), (0..4).map(result).collect::<Vec<_>>());
+    let taken = slow.device.order.lock().expect("a list").clone();
+    assert!(!taken.contains(&0), "the slow place took {taken:?}");
+}
+
 #[test]
 fn the_timeline_tells_everything() {
     for locks in [Locks::None, Locks::One, Locks::Two] {
