@@ -15,19 +15,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ark_bls12_381::{Bls12_381, Fr};
-use ark_ff::{One, UniformRand};
-use ark_groth16::Groth16;
-use ark_relations::{
-    gr1cs::{ConstraintSynthesizer, ConstraintSystemRef, SynthesisError, Variable},
-    lc,
-};
-use ark_std::rand::{Rng, SeedableRng, rngs::StdRng};
+use ark_bls12_381::Fr;
 use prooflane::{
     engine::{Engine, PipelineOptions, ProofTask, SharedKey, pipeline},
     groth16::{Assignment, GpuBackend, ProvingKey, proof_to_bytes},
     pipeline::{JobOptions, Locks, Options, Utilisation},
     sapling::{Case, Circuit, parameters, proving_key},
+    synthetic::MostlyBits,
 };
 use record::Row;
 
@@ -36,33 +30,6 @@ const PARTITIONS: u64 = 10;
 /// Timed jobs of each configuration.
 const JOBS: usize = 5;
 
-/// `2^log_n - 2` constraints, so that with the two inputs' rows the domain is `2^log_n`: nine bits, then a product.
-#[derive(Clone, Copy)]
-struct MostlyBits {
-    log_n: u32,
-}
-
-impl ConstraintSynthesizer<Fr> for MostlyBits {
-    fn generate_constraints(self, cs: ConstraintSystemRef<Fr>) -> Result<(), SynthesisError> {
-        let rng = &mut StdRng::seed_from_u64(u64::from(self.log_n));
-        let mut value = Fr::rand(rng);
-        let mut last = cs.new_input_variable(|| Ok(value))?;
-        let one = (Fr::one(), Variable::One);
-        for row in 0..(1usize << self.log_n) - 2 {
-            if row % 10 == 9 {
-                value = value * value + Fr::one();
-                let next = cs.new_witness_variable(|| Ok(value))?;
-                cs.enforce_r1cs_constraint(|| lc!() + last, || lc!() + last, || lc!() + next - one)?;
-                last = next;
-            } else {
-                let bit = cs.new_witness_variable(|| Ok(Fr::from(rng.r#gen::<bool>())))?;
-                cs.enforce_r1cs_constraint(|| lc!() + bit, || lc!() + bit - one, || lc!())?;
-            }
-        }
-        Ok(())
-    }
-}
-
 fn spend() -> (Arc<ProvingKey>, Arc<Assignment>) {
     let files = parameters().expect("the ceremony's parameters");
     let key = Arc::new(proving_key(&files, Circuit::Spend).expect("a key"));
@@ -70,12 +37,9 @@ fn spend() -> (Arc<ProvingKey>, Arc<Assignment>) {
     (key, Arc::new(case.assignment))
 }
 
-fn synthetic(log_n: u32) -> (Arc<ProvingKey>, Arc<Assignment>) {
-    let circuit = MostlyBits { log_n };
-    let rng = &mut StdRng::seed_from_u64(1);
-    let ark = Groth16::<Bls12_381>::generate_random_parameters_with_reduction(circuit, rng).expect("a key");
-    let key = Arc::new(ProvingKey::try_from(&ark).expect("a key"));
-    (key, Arc::new(prooflane::arkworks::record(circuit).expect("an assignment")))
+fn synthetic(log2: u32) -> (Arc<ProvingKey>, Arc<Assignment>) {
+    let circuit = MostlyBits { log2, seed: 1 };
+    (Arc::new(circuit.key().expect("a key")), Arc::new(circuit.assignment().expect("an assignment")))
 }
 
 fn main() {
@@ -146,7 +110,7 @@ fn run(engine: &Engine, what: &str, key: &Arc<ProvingKey>, assignment: &Arc<Assi
                 // Without the job that loaded the key.
                 timeline.events.retain(|event| event.tag.job == 1);
                 assert!(timeline.events.len() >= 8 * PARTITIONS as usize);
-                (took, timeline, pipeline.counters().bytes[0].peak)
+                (took, timeline, pipeline.counters().places[0].bytes.peak)
             };
             let mut jobs: Vec<_> = (0..JOBS).map(|_| job()).collect();
             jobs.sort_by_key(|job| job.0);

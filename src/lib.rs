@@ -21,3 +21,4 @@ pub mod ntt;
 pub mod pipeline;
 #[cfg(feature = "sapling")]
 pub mod sapling;
+pub mod synthetic;

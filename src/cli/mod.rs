@@ -5,7 +5,6 @@
 //! for is not there (an adapter, a format, a feature of the build) or the arguments make no sense.
 
 mod adapters;
-#[cfg(feature = "sapling")]
 mod demo;
 mod output;
 mod place;
@@ -68,6 +67,44 @@ enum Command {
 enum Demo {
     /// Prove Zcash's Sapling circuits with the parameters of their ceremony, and compare with bellman
     Sapling(Sapling),
+    /// Prove one circuit many times over the pipeline, on one adapter or several
+    Partitions(Partitions),
+}
+
+/// Flags of `demo partitions`.
+#[derive(Args)]
+struct Partitions {
+    /// Proofs of the job
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    partitions: u32,
+    /// Partitions that each adapter has under way at once
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    workers: u32,
+    /// Which circuit: nine tenths bits, of --log2 rows, or one of Sapling's
+    #[arg(long, default_value = "bits")]
+    circuit: PartitionCircuit,
+    /// Binary logarithm of the rows of `bits`; its key is made anew, which takes the longer, the larger it is
+    #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u32).range(2..=27))]
+    log2: u32,
+    /// A further adapter to work beside the first, or `none` for the CPU; may be repeated
+    #[arg(long, value_name = "ADAPTER")]
+    with: Vec<String>,
+    /// Device memory that keys and proofs of one card may take together, in MiB; all of it if absent
+    #[arg(long, value_name = "MIB")]
+    budget: Option<u64>,
+    /// Write what happened when to FILE: a picture (.svg), a Chrome trace (.json) or a table (.txt)
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+    /// Seed of the made-up statement and of the blinding
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PartitionCircuit {
+    Bits,
+    Output,
+    Spend,
 }
 
 /// Flags of `demo sapling`.
@@ -157,6 +194,7 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Adapters => adapters::run(&cli.global),
         Command::Demo { demo: Demo::Sapling(flags) } => sapling(&cli.global, flags),
+        Command::Demo { demo: Demo::Partitions(flags) } => demo::partitions(&cli.global, flags),
     };
     let Err(failure) = result else { return ExitCode::SUCCESS };
     if cli.global.json && !failure.reported {
@@ -175,13 +213,18 @@ fn print_error(reason: &str) {
 
 #[cfg(feature = "sapling")]
 fn sapling(global: &Global, flags: &Sapling) -> Result<(), Failure> {
-    demo::run(global, flags)
+    demo::sapling(global, flags)
 }
 
 #[cfg(not(feature = "sapling"))]
 fn sapling(_: &Global, _: &Sapling) -> Result<(), Failure> {
-    Err(Failure::absent(
+    Err(without_sapling())
+}
+
+#[cfg(not(feature = "sapling"))]
+fn without_sapling() -> Failure {
+    Failure::absent(
         "this build is without the Sapling circuits and their 51 MB of parameters; \
          build with them: cargo run --release --features sapling -- demo sapling",
-    ))
+    )
 }

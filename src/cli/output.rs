@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Serialize, Serializer};
 
 use super::Failure;
@@ -13,6 +13,7 @@ use super::Failure;
 /// Where a command's words go.
 pub(super) struct Output {
     json: bool,
+    bars: MultiProgress,
     bar: ProgressBar,
 }
 
@@ -23,11 +24,19 @@ impl Output {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(Some(steps), target);
+        let bars = MultiProgress::with_draw_target(target);
+        let bar = bars.add(ProgressBar::new(steps));
         let style = ProgressStyle::with_template("{spinner} {bar:20} {pos}/{len} {elapsed:>4} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(100));
-        Self { json, bar }
+        Self { json, bars, bar }
+    }
+
+    /// A further bar, of `steps` steps, below the others.
+    pub(super) fn bar(&self, name: &str, steps: u64) -> ProgressBar {
+        let style = ProgressStyle::with_template("  {prefix:<28!} {bar:20} {pos}/{len} {msg}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        self.bars.add(ProgressBar::new(steps).with_style(style).with_prefix(name.to_owned()))
     }
 
     /// Does one step of the work under a name and times it.
@@ -45,7 +54,7 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        self.bar.suspend(|| io::stdout().write_all(text.as_bytes())).map_err(unwritable)
+        self.bars.suspend(|| io::stdout().write_all(text.as_bytes())).map_err(unwritable)
     }
 
     /// Prints the report under `--json`; nothing otherwise.
@@ -69,6 +78,11 @@ fn unwritable(error: io::Error) -> Failure {
 /// A duration in milliseconds.
 pub(super) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+/// Milliseconds as tables print them.
+pub(super) fn millis(time: Duration) -> String {
+    format!("{:.1}", ms(time))
 }
 
 /// For serde: a duration as a number of milliseconds.

@@ -33,7 +33,7 @@ impl Wanted {
         }
     }
 
-    fn named(name: &str) -> Self {
+    pub(super) fn named(name: &str) -> Self {
         if name.trim().eq_ignore_ascii_case("none") { Self::Cpu } else { Self::Adapter(name.to_owned()) }
     }
 }

@@ -82,9 +82,4 @@ impl Place {
     fn cpu(fallback: Option<String>) -> Self {
         Self { kind: "cpu", fallback, ..Self::on(Engine::cpu(), Duration::ZERO, Duration::ZERO) }
     }
-
-    /// Name for records: the adapter's own, without limb format and driver.
-    pub(super) fn adapter(&self) -> String {
-        self.engine.kernels().map_or("cpu".into(), |kernels| kernels.gpu().info().name.clone())
-    }
 }

@@ -11,7 +11,7 @@ use prooflane::{
 };
 
 use super::{
-    super::{Failure, output::Output},
+    super::super::{Failure, output::Output},
     report::{Check, CircuitReport, ProofTimes},
 };
 

@@ -5,12 +5,11 @@ use std::{fmt::Write, time::Duration};
 use prooflane::groth16::{Proved, StageTime};
 use serde::Serialize;
 
-use super::{
+use super::super::{
     super::{
-        output::{as_ms, bytes},
+        output::{as_ms, bytes, millis},
         place::Pipelines,
     },
-    millis,
     place::Place,
 };
 
