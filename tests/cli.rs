@@ -105,6 +105,12 @@ fn bad_arguments_are_refused() {
         (&["demo", "sapling", "--circuit", "orchard"], "possible values: output, spend, both"),
         (&["demo", "sapling", "--format", "u128"], "possible values: u64, u32"),
         (&["demo", "sapling", "--seed", "one"], "invalid digit"),
+        (&["demo", "partitions", "--partitions", "0"], "0 is not in 1..=10000"),
+        (&["demo", "partitions", "--workers", "65"], "65 is not in 1..=64"),
+        (&["demo", "partitions", "--log2", "1"], "1 is not in 2..=27"),
+        (&["demo", "partitions", "--circuit", "orchard"], "possible values: bits, output, spend"),
+        (&["demo", "partitions", "--cpu", "--timeline", "out.png"], "out.png: the ending says none of .svg, .json, .txt"),
+        (&["demo", "partitions", "--cpu", "--with", "no such card"], "no adapter matches 'no such card'; found: "),
         (&["adapters", "--cpu", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
         (&["--cpu", "adapters", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
     ] {
@@ -115,6 +121,39 @@ fn bad_arguments_are_refused() {
         let (code, report) = json(&[arguments, &["--json"]].concat(), &[]);
         assert_eq!((code, &report["passed"]), (Some(2), &Value::Bool(false)), "{arguments:?}");
         assert!(report["error"].as_str().is_some_and(|error| error.contains(says)), "{arguments:?}: {report}");
+    }
+}
+
+/// On the adapter under test, if there is one, and beside the CPU.
+#[test]
+fn partitions_are_proved_and_drawn() {
+    for (ending, begin) in [("svg", "<svg"), ("json", "{\"displayTimeUnit\":"), ("txt", "place")] {
+        let file = std::env::temp_dir().join(format!("prooflane-timeline-{}.{ending}", std::process::id()));
+        let path = file.to_str().expect("a path");
+        let place: &[&str] = if ending == "svg" { &["--with", "none"] } else { &["--cpu"] };
+        let demo = ["demo", "partitions", "--json", "--partitions", "5", "--log2", "6", "--timeline", path];
+        let (code, report) = json(&[&demo, place].concat(), &[]);
+        assert_eq!(code, Some(0), "{report:#}");
+        assert_eq!((&report["passed"], &report["verified"]), (&Value::Bool(true), &Value::from(5)));
+        let places = report["places"].as_array().expect("places");
+        assert_eq!(places.len(), place.len());
+        let proofs = places.iter().map(|place| place["proofs"].as_u64().expect("a count"));
+        assert_eq!(proofs.sum::<u64>(), 5, "{report:#}");
+        let drawn = std::fs::read_to_string(&file).expect("a drawing");
+        std::fs::remove_file(&file).expect("removed");
+        assert!(drawn.starts_with(begin), "{drawn}");
+    }
+}
+
+/// Refused before any work, with both numbers; the CPU needs no device memory.
+#[test]
+fn a_budget_that_holds_no_partition() {
+    let (code, report) = json(&["demo", "partitions", "--json", "--budget", "1", "--log2", "12"], &[]);
+    if code == Some(0) {
+        assert!(report["places"][0]["name"].as_str().is_some_and(|name| name.starts_with("CPU")), "{report:#}");
+    } else {
+        let error = report["error"].as_str().expect("an error");
+        assert!(code == Some(1) && error.contains("1048576"), "{report:#}");
     }
 }
 

@@ -1,9 +1,11 @@
 //! Which partition comes next, and for whom.
 //!
-//! One queue for all places: by priority, then by age of the job, then by number of the partition. A place takes the
-//! first that it may take, unless the others together would be through with everything that waits before this place
-//! ended that one. How long something takes is its cost times the place's pace: what its turns took so far, and before
-//! the first of them the speed that it came with.
+//! One queue for all places: by priority, then by age of the job, then by number of the partition. In this order each
+//! partition is promised to the place that would end it first, after what it has under way and what it was promised
+//! before; the first that is promised to the place that asks is the one that it takes. Promises are made anew whenever
+//! somebody asks, and every partition that some place may take is promised to one, so that none waits for nobody. How
+//! long something takes is its cost times the place's pace: what its turns took so far, and before the first of them
+//! the speed that it came with.
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -78,24 +80,29 @@ impl<S: Stages> Inner<S> {
         place.pace.unwrap_or(scale / place.speed)
     }
 
-    /// Whether `place` may and should take `entry`.
-    fn suits(&self, place: usize, entry: &Entry<S>) -> bool {
-        if entry.failed.contains(&place) {
-            return false;
+    /// Whether `place` may take `entry`.
+    fn may(&self, place: usize, entry: &Entry<S>) -> bool {
+        let spared = || {
+            let others = self.places.iter().any(|other| !other.gone && !other.fallback);
+            self.places[place].fallback && entry.failed.is_empty() && others
+        };
+        !self.places[place].gone && !entry.failed.contains(&place) && !spared()
+    }
+
+    /// What `place` takes next.
+    fn promised(&self, place: usize) -> Option<Rank> {
+        let paces: Vec<f64> = self.places.iter().map(|state| self.pace(state)).collect();
+        let mut ends: Vec<f64> = self.places.iter().zip(&paces).map(|(state, pace)| state.load * pace).collect();
+        for (rank, entry) in &self.waiting {
+            let end = |&other: &usize| ends[other] + entry.cost * paces[other];
+            let able = (0..self.places.len()).filter(|&other| self.may(other, entry));
+            match able.min_by(|a, b| end(a).total_cmp(&end(b))) {
+                Some(first) if first == place => return Some(*rank),
+                Some(first) => ends[first] = end(&first),
+                None => {}
+            }
         }
-        let me = &self.places[place];
-        let others = || self.places.iter().enumerate().filter(|(other, state)| *other != place && !state.gone);
-        if me.fallback && entry.failed.is_empty() && others().any(|(_, other)| !other.fallback) {
-            return false;
-        }
-        let able = others().filter(|(other, state)| !state.fallback && !entry.failed.contains(other));
-        let sum = |(rate, load), (_, other): (usize, &PlaceState)| (rate + 1.0 / self.pace(other), load + other.load);
-        let (rate, load) = able.fold((0.0, 0.0), sum);
-        if rate == 0.0 {
-            return true;
-        }
-        let waiting: f64 = self.waiting.values().map(|entry| entry.cost).sum();
-        self.pace(me) * (me.load + entry.cost) <= (load + waiting) / rate
+        None
     }
 
     /// Whether any place is left that has not failed at `entry`.
@@ -158,8 +165,7 @@ impl<S: Stages> Queue<S> {
             if inner.closed || inner.places[place].gone {
                 return None;
             }
-            let found = inner.waiting.iter().find(|(_, entry)| inner.suits(place, entry));
-            if let Some(rank) = found.map(|(rank, _)| *rank)
+            if let Some(rank) = inner.promised(place)
                 && let Some(entry) = inner.waiting.remove(&rank)
             {
                 self.room.notify_all();

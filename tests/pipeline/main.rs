@@ -326,11 +326,27 @@ fn the_cost_of_a_task_counts() {
     let pipeline = Pipeline::new(places, &Options::default()).expect("a pipeline");
     let mut some: Vec<Task> = (0..3).map(|i| Task { cost: 100.0, ..Task::new(i) }).collect();
     some.push(Task { cost: 1.0, ..Task::new(3) });
-    // Taken one after the other by whoever it suits: 300 on the fast place take 30, one of 100 on the slow one 100.
+    // All three large ones take the fast place 30, one of them would take the slow one 100.
     let job = pipeline.submit(some, JobOptions::default()).expect("a job");
     assert_eq!(job.wait().expect("results"), (0..4).map(result).collect::<Vec<_>>());
     let taken = slow.device.order.lock().expect("a list").clone();
-    assert!(!taken.contains(&0), "the slow place took {taken:?}");
+    assert!(taken.iter().all(|value| *value == 3), "the slow place took {taken:?}");
+}
+
+/// However many places there are, and whatever their paces: a partition that fits all of them is taken by one.
+#[test]
+fn nobody_waits_for_each_other() {
+    for count in 1..=5 {
+        for speed in [1.0, 1e-3, 49.0] {
+            let fakes: Vec<Fake> = (0..count).map(|_| Fake::new(3)).collect();
+            let places = fakes.iter().map(|fake| Place { speed, ..place("fake", fake, 100, 1) }).collect();
+            let pipeline = Pipeline::new(places, &Options::default()).expect("a pipeline");
+            for value in 0..200 {
+                let job = pipeline.submit(tasks(value..value + 1), JobOptions::default()).expect("a job");
+                patiently("one partition for many idle places", || job.ended());
+            }
+        }
+    }
 }
 
 #[test]
