@@ -49,6 +49,7 @@ fn row<G: Source>(
     let (group, variant) = (G::GROUP.name(), kernels.format().name());
     let prepared = RefCell::new(None);
     let measured: RefCell<Vec<(Duration, Duration)>> = RefCell::default();
+    let stages: RefCell<Vec<(String, Vec<Duration>)>> = RefCell::default();
     let once = |(bases, scalars, want): &(Bases<G>, Scalars, G)| {
         let begin = Instant::now();
         let mut steps = Steps::new(kernels.gpu().limits());
@@ -58,6 +59,14 @@ fn row<G: Source>(
         let wall = begin.elapsed();
         assert_eq!(sum, *want, "{group}/{variant}/{distribution}/2^{log_n}: a wrong sum");
         measured.borrow_mut().push((wall, intervals.iter().map(|i| i.end.saturating_sub(i.start)).sum()));
+        for interval in intervals {
+            let took = interval.end.saturating_sub(interval.start);
+            let mut stages = stages.borrow_mut();
+            match stages.iter_mut().find(|stage| stage.0 == interval.label) {
+                Some(stage) => stage.1.push(took),
+                None => stages.push((interval.label.to_string(), vec![took])),
+            }
+        }
         wall
     };
     let mut benches = criterion.benchmark_group(format!("{group}/{variant}/{distribution}"));
@@ -79,6 +88,7 @@ fn row<G: Source>(
             // First use: compiles, and raises the clock of an idle card. criterion calls this closure once a sample.
             once(&case);
             measured.borrow_mut().clear();
+            stages.borrow_mut().clear();
             case
         });
         bencher.iter_custom(|iterations| (0..iterations).map(|_| once(case)).sum());
@@ -88,6 +98,10 @@ fn row<G: Source>(
     if measured.is_empty() {
         return;
     }
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let stages = stages.into_inner();
+    let stages: Vec<_> = stages.iter().map(|(label, times)| format!("{label} {:.3}", ms(record::median(times)))).collect();
+    println!("  stages on the device, median ms: {}", stages.join(", "));
     let (times, device): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
     rows.borrow_mut().push(Row {
         bench: "msm",

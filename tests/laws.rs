@@ -86,7 +86,7 @@ proptest! {
             prop_assert!(pair[1].n == 2 * pair[0].threads && pair[1].n < pair[0].n);
         }
         for (fold, next) in plan.folds.iter().zip(plan.folds.iter().skip(1)) {
-            prop_assert!(next.n == fold.segments && next.shift > fold.shift);
+            prop_assert!(2 * next.nodes == fold.nodes && next.values == fold.values + 1);
         }
     }
 

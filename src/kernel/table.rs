@@ -156,12 +156,12 @@ pub static MSM_MERGE: [Kernel; 2] = kernels!(
     MergeParams,
     64
 );
-/// Buckets to weighted window sums.
+/// Buckets to sums by the bits of their numbers.
 pub static MSM_REDUCE: [Kernel; 2] = kernels!(
     "msm_reduce_g1",
     "msm_reduce_g2" = "msm_reduce",
     file!("msm_reduce"),
-    [Write, Write, Write, Write],
+    [Write, Write],
     ReduceParams,
     64
 );

@@ -93,20 +93,12 @@ twins! {
     }
     /// `shaders/msm_reduce.wgsl`.
     ReduceParams {
-        /// Values per window that come in.
-        n: u32,
-        /// Values per window that go out.
-        segments: u32,
-        /// Windows.
-        windows: u32,
-        /// Values of one thread.
-        segment: u32,
-        /// Doublings that weigh this level.
-        shift: u32,
-        /// 1 at the first level.
-        first: u32,
-        /// Padding.
-        unused: u32,
+        /// Values of a node that comes in.
+        values: u32,
+        /// Nodes of a window that go out.
+        nodes: u32,
+        /// Threads that act.
+        threads: u32,
     }
     /// One pass of a transform: `shaders/ntt_pass.wgsl`.
     NttParams {

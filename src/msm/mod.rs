@@ -9,8 +9,8 @@
 //! | `msm_count`, `scan_*`, `msm_scatter` | signed digits, counting sort by (window, bucket); zero digits make no entry |
 //! | `msm_accumulate` | sorted entries into buckets, the same number for each thread, XYZZ mixed additions |
 //! | `msm_merge` | runs that a thread's border cut, level by level |
-//! | `msm_reduce` | buckets to one sum per window, level by level |
-//! | host | windows to one point, 255 doublings |
+//! | `msm_reduce` | buckets to one sum per bit of their numbers, level by level |
+//! | host | some 256 sums to one point, as many doublings |
 //!
 //! What differs from the books: scalars above `r/2` are negated, so 254 bits and a sign remain; work is cut by entries
 //! and not by buckets, so that no distribution of scalars is slow (a bucket with all the entries is summed by as many

@@ -10,8 +10,8 @@ use crate::{
 
 /// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
 const BITS: u32 = 255;
-/// Largest window. Beyond it buckets no longer pay for sizes that fit a card, and digits need more than 16 bits.
-const MAX_WINDOW: u32 = 16;
+/// Largest window. Beyond it buckets no longer pay for sizes that fit a card.
+const MAX_WINDOW: u32 = 20;
 /// Cost of a bucket (two full additions, 28 multiplications) against that of an entry (a mixed addition, 10).
 const BUCKET_COST: f64 = 2.8;
 /// Threads that keep a large card busy; below that, threads take fewer entries each.
@@ -20,8 +20,6 @@ const THREADS: u64 = 1 << 16;
 const CHUNK: Range<u64> = 8..64;
 /// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
 const MERGE: u64 = 8;
-/// Values of one reducing thread.
-const SEGMENT: u64 = 8;
 /// Chunks of bases are multiples of this, so that their spans keep the alignment of bindings.
 const GRAIN: usize = 64;
 
@@ -45,17 +43,13 @@ pub struct Level {
     pub threads: u64,
 }
 
-/// One level of the reduction, per window: `n` values in, `segments` out.
+/// One level of the reduction, per window: pairs of nodes become one node, which has one value more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fold {
-    /// Values that come in.
-    pub n: u64,
-    /// Values that go out.
-    pub segments: u64,
-    /// Values of one thread.
-    pub segment: u64,
-    /// Doublings that weigh this level: binary logarithm of the product of the segments before.
-    pub shift: u32,
+    /// Nodes that go out.
+    pub nodes: u64,
+    /// Values of a node that comes in.
+    pub values: u64,
 }
 
 /// The plan of one multi-scalar multiplication.
@@ -136,9 +130,14 @@ impl Plan {
         self.levels.first().map_or(0, |level| level.n)
     }
 
-    /// Bytes of a device vector with one sum per window, aligned for binding.
+    /// Sums that a window ends as: of all its buckets, and for each bit of a bucket's number of those that have it.
+    pub fn values(&self) -> u64 {
+        u64::from(self.window)
+    }
+
+    /// Bytes of a device vector with the sums of all windows, aligned for binding.
     pub fn row_bytes(&self) -> u64 {
-        (u64::from(self.windows) * self.group.sum_bytes()).next_multiple_of(256)
+        (u64::from(self.windows) * self.values() * self.group.sum_bytes()).next_multiple_of(256)
     }
 
     /// Bytes of work space that a run leases beside bases and scalars.
@@ -151,18 +150,18 @@ impl Plan {
         if self.n == 0 { 0 } else { self.scratch_bytes() + leased(self.rows_bytes()) }
     }
 
-    /// Bytes of the window sums: for each piece a row of bucket sums and one of weighted sums.
+    /// Bytes of the window sums: a row for each piece.
     pub(super) fn rows_bytes(&self) -> u64 {
-        2 * self.row_bytes() * self.chunks.len() as u64
+        self.row_bytes() * self.chunks.len() as u64
     }
 
     /// The scratch spans of a run: what for, and bytes; none where the span is not used.
-    pub(super) fn sizes(&self) -> [(&'static str, u64); 12] {
+    pub(super) fn sizes(&self) -> [(&'static str, u64); 9] {
         let sum = self.group.sum_bytes();
         let partials = |level: usize| self.levels.get(level).map_or(0, |level| 2 * level.threads);
-        // The last fold leaves its sums where they are read back.
-        let folded = |fold: usize| match self.folds.get(fold) {
-            Some(f) if fold + 1 < self.folds.len() => f.segments * u64::from(self.windows) * sum,
+        // Folds go to and fro between this and the buckets. The last leaves its sums where they are read back.
+        let folded = match self.folds.first() {
+            Some(fold) if self.folds.len() > 1 => u64::from(self.windows) * (fold.values + 1) * fold.nodes * sum,
             _ => 0,
         };
         [
@@ -174,10 +173,7 @@ impl Plan {
             ("msm partial sums", partials(0) * sum),
             ("msm partial keys", 4 * partials(1)),
             ("msm partial sums", partials(1) * sum),
-            ("msm segment sums", folded(0)),
-            ("msm segment sums", folded(0)),
-            ("msm segment sums", folded(1)),
-            ("msm segment sums", folded(1)),
+            ("msm folded sums", folded),
         ]
     }
 }
@@ -198,7 +194,7 @@ impl fmt::Display for Plan {
             writeln!(f, "  sum {} items, {} a thread, {} threads", level.n, level.chunk, level.threads)?;
         }
         for fold in &self.folds {
-            writeln!(f, "  fold {} to {} a window, weight 2^{}", fold.n, fold.segments, fold.shift)?;
+            writeln!(f, "  fold to {} nodes of {} values a window", fold.nodes, fold.values + 1)?;
         }
         Ok(())
     }
@@ -285,18 +281,7 @@ fn levels(entries: u64, room: u64) -> Vec<Level> {
 }
 
 fn folds(buckets: u64) -> Vec<Fold> {
-    let mut all = Vec::new();
-    let (mut n, mut shift) = (buckets, 0);
-    loop {
-        let segment = SEGMENT.min(n.next_power_of_two());
-        let segments = n.div_ceil(segment);
-        all.push(Fold { n, segments, segment, shift });
-        if segments == 1 {
-            return all;
-        }
-        n = segments;
-        shift += segment.trailing_zeros();
-    }
+    (0..buckets.trailing_zeros()).map(|level| Fold { nodes: buckets >> (level + 1), values: u64::from(level) + 1 }).collect()
 }
 
 #[cfg(test)]
@@ -328,7 +313,7 @@ mod tests {
                         assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
                     }
                     assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
-                    assert_eq!(plan.folds.last().map(|fold| fold.segments), Some(1));
+                    assert_eq!(plan.folds.last().map(|fold| (fold.nodes, fold.values + 1)), Some((1, plan.values())));
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::{
 pub struct Recorded<G> {
     plan: Plan,
     format: Format,
-    /// Per piece, one row of bucket sums and one of weighted sums.
+    /// One row per piece.
     rows: Option<Span>,
     group: PhantomData<fn() -> G>,
 }
@@ -34,29 +34,31 @@ impl<G: Source> Recorded<G> {
         self.rows.as_ref()
     }
 
-    /// The sum, from the bytes of [`Self::rows`]: window sums by Horner's rule, 255 doublings on the host.
+    /// The sum, from the bytes of [`Self::rows`]: Horner's rule over all bits of all windows, 256 doublings or so.
     pub fn sum(&self, bytes: &[u8]) -> Result<G, MsmError> {
         let expected = if self.rows.is_some() { self.plan.rows_bytes() as usize } else { 0 };
         if bytes.len() != expected {
             return Err(MsmError::Rows { found: bytes.len(), expected });
         }
-        let row = self.plan.row_bytes() as usize;
-        let used = self.plan.windows as usize * self.plan.group.sum_bytes() as usize;
-        let mut windows = vec![G::zero(); self.plan.windows as usize];
+        let (row, values) = (self.plan.row_bytes() as usize, self.plan.values() as usize);
+        let used = self.plan.windows as usize * values * self.plan.group.sum_bytes() as usize;
+        // By weight. A window has as many values as bits; its buckets count from 0, and the plain sum of them, which comes
+        // first and weighs as much as the lowest bit, lifts them by one.
+        let mut bits = vec![G::zero(); self.plan.windows as usize * values];
         for row in bytes.chunks_exact(row) {
-            // Weighted sums count buckets from 0, and the plain sum of the buckets lifts them by one.
-            for (window, sum) in windows.iter_mut().zip(G::decode(self.format, &row[..used])) {
-                *window += sum;
+            let sums = G::decode(self.format, &row[..used]);
+            for (bits, sums) in bits.chunks_exact_mut(values).zip(sums.chunks_exact(values)) {
+                bits[0] += sums[0];
+                for (bit, sum) in bits.iter_mut().zip(&sums[1..]) {
+                    *bit += sum;
+                }
             }
         }
-        let mut sum = G::zero();
-        for window in windows.iter().rev() {
-            for _ in 0..self.plan.window {
-                sum.double_in_place();
-            }
-            sum += window;
-        }
-        Ok(sum)
+        let horner = |mut sum: G, bit: &G| {
+            sum.double_in_place();
+            sum + bit
+        };
+        Ok(bits.iter().rev().fold(G::zero(), horner))
     }
 }
 
@@ -86,7 +88,7 @@ pub fn record<G: Source>(
     if plan.n == 0 {
         return Ok(recorded);
     }
-    let mut scratch: Vec<Span> = Vec::with_capacity(12);
+    let mut scratch: Vec<Span> = Vec::with_capacity(9);
     for (what, bytes) in plan.sizes() {
         let span = match scratch.first() {
             // Any span will do for one that is not used.
@@ -95,10 +97,8 @@ pub fn record<G: Source>(
         };
         scratch.push(span);
     }
-    let [counts, tiles, entries, buckets, keys0, partials0, keys1, partials1, sums0, weighted0, sums1, weighted1] =
-        &scratch[..]
-    else {
-        unreachable!("twelve sizes")
+    let [counts, tiles, entries, buckets, keys0, partials0, keys1, partials1, folded] = &scratch[..] else {
+        unreachable!("nine sizes")
     };
     let row = plan.row_bytes();
     let rows = gpu.allocate(Pool::Scratch, "msm window sums", plan.rows_bytes())?;
@@ -153,32 +153,18 @@ pub fn record<G: Source>(
             }
         }
         stage(steps, "msm reduce");
-        let last = plan.folds.len() - 1;
-        let slot = |which: u64| rows.slice((2 * index as u64 + which) * row, row);
-        let results = [slot(0), slot(1)];
+        let result = rows.slice(index as u64 * row, row);
         for (depth, fold) in plan.folds.iter().enumerate() {
+            let threads = u64::from(plan.windows) * fold.values * fold.nodes;
             let params = ReduceParams {
                 group0: 0,
-                n: fold.n as u32,
-                segments: fold.segments as u32,
-                windows: plan.windows,
-                segment: fold.segment as u32,
-                shift: fold.shift,
-                first: u32::from(depth == 0),
-                unused: 0,
+                values: fold.values as u32,
+                nodes: fold.nodes as u32,
+                threads: threads as u32,
             };
-            let from = match depth {
-                0 => [buckets, buckets],
-                depth if depth % 2 == 1 => [sums0, weighted0],
-                _ => [sums1, weighted1],
-            };
-            let to = match depth {
-                depth if depth == last => [&results[0], &results[1]],
-                depth if depth % 2 == 0 => [sums0, weighted0],
-                _ => [sums1, weighted1],
-            };
-            let threads = fold.segments * u64::from(plan.windows);
-            steps.dispatch(&MSM_REDUCE[which], threads, params, &[from[0], from[1], to[0], to[1]]);
+            let (from, to) = if depth % 2 == 0 { (buckets, folded) } else { (folded, buckets) };
+            let to = if depth + 1 == plan.folds.len() { &result } else { to };
+            steps.dispatch(&MSM_REDUCE[which], threads, params, &[from, to]);
         }
     }
     recorded.rows = Some(rows);

@@ -81,24 +81,11 @@ fn runs<G: Source>(items: &[(u32, G)], chunk: usize, threads: usize, buckets: &m
     partials
 }
 
-/// One level of the reduction; `None` for the weighted sums of the first.
-fn msm_reduce<G: Source>(sums: &[G], weighted: Option<&[G]>, segment: usize, shift: u32) -> (Vec<G>, Vec<G>) {
-    let fold = |(j, share): (usize, &[G])| {
-        let (mut run, mut sum) = (G::zero(), G::zero());
-        for value in share[1..].iter().rev() {
-            run += value;
-            sum += run;
-        }
-        run += share[0];
-        for _ in 0..shift {
-            sum.double_in_place();
-        }
-        if let Some(weighted) = weighted {
-            sum += weighted[j * segment..][..share.len()].iter().sum::<G>();
-        }
-        (run, sum)
-    };
-    sums.chunks(segment).enumerate().map(fold).unzip()
+/// One level of the reduction of a window: rows of nodes, pairs added, and right ones of the first row once more.
+fn msm_reduce<G: Source>(rows: &[Vec<G>]) -> Vec<Vec<G>> {
+    let add = |row: &Vec<G>| row.chunks(2).map(|pair| pair[0] + pair[1]).collect();
+    let right = rows[0].iter().skip(1).step_by(2).copied().collect();
+    rows.iter().map(add).chain([right]).collect()
 }
 
 /// The plan, carried out on the host.
@@ -120,12 +107,10 @@ pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G 
             items = runs(&items, level.chunk as usize, level.threads as usize, &mut buckets);
         }
         for (window, buckets) in windows.iter_mut().zip(buckets.chunks(plan.buckets() as usize)) {
-            let (mut sums, mut weighted) = (buckets.to_vec(), None);
-            for fold in &plan.folds {
-                let (s, w) = msm_reduce(&sums, weighted.as_deref(), fold.segment as usize, fold.shift);
-                (sums, weighted) = (s, Some(w));
-            }
-            *window += sums[0] + weighted.map_or(G::zero(), |w| w[0]);
+            let rows = plan.folds.iter().fold(vec![buckets.to_vec()], |rows, _| msm_reduce(&rows));
+            // The sum of all, then one for each bit.
+            *window += rows[0][0];
+            *window += rows[1..].iter().rev().fold(G::zero(), |sum, row| sum + sum + row[0]);
         }
     }
     windows.iter().rev().fold(G::zero(), |mut sum, window| {
