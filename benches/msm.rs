@@ -100,7 +100,8 @@ fn row<G: Source>(
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let stages = stages.into_inner();
-    let stages: Vec<_> = stages.iter().map(|(label, times)| format!("{label} {:.3}", ms(record::median(times)))).collect();
+    let stages: Vec<_> =
+        stages.iter().map(|(label, times)| format!("{label} {:.3}", ms(record::median(times)))).collect();
     println!("  stages on the device, median ms: {}", stages.join(", "));
     let (times, device): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
     rows.borrow_mut().push(Row {

@@ -109,7 +109,10 @@ fn bad_arguments_are_refused() {
         (&["demo", "partitions", "--workers", "65"], "65 is not in 1..=64"),
         (&["demo", "partitions", "--log2", "1"], "1 is not in 2..=27"),
         (&["demo", "partitions", "--circuit", "orchard"], "possible values: bits, output, spend"),
-        (&["demo", "partitions", "--cpu", "--timeline", "out.png"], "out.png: the ending says none of .svg, .json, .txt"),
+        (
+            &["demo", "partitions", "--cpu", "--timeline", "out.png"],
+            "out.png: the ending says none of .svg, .json, .txt",
+        ),
         (&["demo", "partitions", "--cpu", "--with", "no such card"], "no adapter matches 'no such card'; found: "),
         (&["adapters", "--cpu", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
         (&["--cpu", "adapters", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),

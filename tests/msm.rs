@@ -156,8 +156,13 @@ fn scalars_and_bases() {
 
 #[test]
 fn windows() {
-    for window in [2, 3, 5, 8, 11, 13, 16] {
+    for window in [2, 3, 5, 8, 11, 13, 16, 17, 20] {
         let options = Options { window: Some(window), ..ON_DEVICE };
+        if let Err(refused) = Plan::new(Group::G1, 200, None, &gpu().limits(), options.window) {
+            // Only where the buckets do not fit a binding.
+            assert!(window > 16 && matches!(refused, MsmError::Window { .. }), "{refused}");
+            continue;
+        }
         case::<G1Projective>(200, Draw::Uniform, Bend::Plain, &options);
         case::<G1Projective>(200, Draw::Extremes, Bend::Infinity, &options);
     }
@@ -255,9 +260,11 @@ fn bad_input_is_refused() {
     let order = Bases::<G1Projective>::load_mapped(&kernels, &bases, &[4, 2, 7]).expect_err("refused").to_string();
     assert_eq!(order, "the scalar map of an MSM has to increase, it does not at 1");
     let wide = Options { window: Some(40), ..ON_DEVICE };
+    let fits = |&window: &u32| Plan::new(Group::G1, 3, None, &kernels.gpu().limits(), Some(window)).is_ok();
+    let most = (2..=20).filter(fits).max().expect("a window");
     assert_eq!(
         error(msm::msm(&kernels, &bases, &[Fr::one(); 3], &wide)),
-        "a window of 40 bits is not possible here; it is 2 to 16, fewer where bindings are small"
+        format!("a window of 40 bits is not possible here; it is 2 to {most}, fewer where bindings are small")
     );
 }
 
@@ -266,7 +273,7 @@ fn digits_recompose() {
     let mut rng = StdRng::seed_from_u64(3);
     for draw in Draw::ALL {
         for scalar in draw.scalars(300, &mut rng) {
-            for window in 2..=16u32 {
+            for window in 2..=20u32 {
                 let windows = 255u32.div_ceil(window);
                 let digits = reference::digits(scalar, window, windows);
                 let base = Fr::from(2u64).pow([u64::from(window)]);

@@ -70,7 +70,7 @@ fn sum<G: Source>(recorded: &Recorded<G>, rows: &mut impl Iterator<Item = Vec<u8
 impl GpuBackend {
     /// Every kernel that a proof runs, for building them ahead.
     pub fn kernels() -> Vec<&'static Kernel> {
-        let pairs = [&table::MSM_ACCUMULATE, &table::MSM_MERGE, &table::MSM_REDUCE];
+        let pairs = [&table::MSM_ACCUMULATE, &table::MSM_JOIN, &table::MSM_MERGE, &table::MSM_REDUCE];
         let mut all: Vec<&'static Kernel> = pairs.into_iter().flatten().collect();
         all.extend([
             &table::MSM_COUNT,

@@ -147,6 +147,15 @@ pub static MSM_ACCUMULATE: [Kernel; 2] = kernels!(
     AccumulateParams,
     64
 );
+/// Partial sums of short runs to bucket sums.
+pub static MSM_JOIN: [Kernel; 2] = kernels!(
+    "msm_join_g1",
+    "msm_join_g2" = "msm_join",
+    file!("msm_join"),
+    [Write, Write, Write, Write],
+    JoinParams,
+    64
+);
 /// Partial sums to bucket sums.
 pub static MSM_MERGE: [Kernel; 2] = kernels!(
     "msm_merge_g1",
@@ -157,14 +166,8 @@ pub static MSM_MERGE: [Kernel; 2] = kernels!(
     64
 );
 /// Buckets to sums by the bits of their numbers.
-pub static MSM_REDUCE: [Kernel; 2] = kernels!(
-    "msm_reduce_g1",
-    "msm_reduce_g2" = "msm_reduce",
-    file!("msm_reduce"),
-    [Write, Write],
-    ReduceParams,
-    64
-);
+pub static MSM_REDUCE: [Kernel; 2] =
+    kernels!("msm_reduce_g1", "msm_reduce_g2" = "msm_reduce", file!("msm_reduce"), [Write, Write], ReduceParams, 64);
 /// Stages of a transform, natural to bit-reversed order.
 pub static NTT_DIF: Kernel =
     kernel!("ntt_dif", [Fr, file!("ntt_pass"), file!("ntt_dif")], [Write, Read, Read], NttParams, 256);
@@ -235,6 +238,8 @@ pub static TABLE: &[&Kernel] = &[
     &SCAN_ADD,
     &MSM_ACCUMULATE[0],
     &MSM_ACCUMULATE[1],
+    &MSM_JOIN[0],
+    &MSM_JOIN[1],
     &MSM_MERGE[0],
     &MSM_MERGE[1],
     &MSM_REDUCE[0],

@@ -82,6 +82,15 @@ twins! {
         /// Threads that act.
         threads: u32,
     }
+    /// `shaders/msm_join.wgsl`.
+    JoinParams {
+        /// Entries of one accumulating thread.
+        chunk: u32,
+        /// Accumulating threads.
+        threads: u32,
+        /// Threads that a run may reach over.
+        longest: u32,
+    }
     /// `shaders/msm_merge.wgsl`.
     MergeParams {
         /// Partials that come in.

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `msm_count`, `scan_*`, `msm_scatter` | signed digits, counting sort by (window, bucket); zero digits make no entry |
 //! | `msm_accumulate` | sorted entries into buckets, the same number for each thread, XYZZ mixed additions |
-//! | `msm_merge` | runs that a thread's border cut, level by level |
+//! | `msm_join` | runs that a few threads' borders cut |
+//! | `msm_merge` | longer ones, level by level |
 //! | `msm_reduce` | buckets to one sum per bit of their numbers, level by level |
 //! | host | some 256 sums to one point, as many doublings |
 //!

@@ -14,12 +14,16 @@ const BITS: u32 = 255;
 const MAX_WINDOW: u32 = 20;
 /// Cost of a bucket (two full additions, 28 multiplications) against that of an entry (a mixed addition, 10).
 const BUCKET_COST: f64 = 2.8;
+/// Mixed additions that a large card could have done while one waited for the one before.
+const LATENCY: f64 = 8192.0;
 /// Threads that keep a large card busy; below that, threads take fewer entries each.
 const THREADS: u64 = 1 << 16;
 /// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
 const CHUNK: Range<u64> = 8..64;
 /// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
 const MERGE: u64 = 8;
+/// Threads that a run of partial sums may reach over to be joined by one thread.
+const JOIN: u64 = 32;
 /// Chunks of bases are multiples of this, so that their spans keep the alignment of bindings.
 const GRAIN: usize = 64;
 
@@ -67,6 +71,8 @@ pub struct Plan {
     pub chunks: Vec<Chunk>,
     /// Levels of accumulation for the largest piece: the first from entries, the others from partial sums.
     pub levels: Vec<Level>,
+    /// Runs over at most so many threads of the first level are summed at once, before the others.
+    pub join: u64,
     /// Levels of reduction.
     pub folds: Vec<Fold>,
 }
@@ -111,6 +117,7 @@ impl Plan {
             windows,
             chunks,
             levels: levels(entries, limits.binding / group.sum_bytes()),
+            join: JOIN,
             folds: folds(1 << (window - 1)),
         })
     }
@@ -204,9 +211,23 @@ fn keys(window: u32) -> u64 {
     u64::from(BITS.div_ceil(window)) << (window - 1)
 }
 
-/// In mixed additions.
+/// In mixed additions: those that are to be done, and those that a card could do while it waits for one after the other.
 fn cost(n: usize, window: u32) -> f64 {
-    f64::from(BITS.div_ceil(window)) * (n as f64 + BUCKET_COST * (1u64 << (window - 1)) as f64)
+    let windows = BITS.div_ceil(window);
+    let work = f64::from(windows) * (n as f64 + BUCKET_COST * (1u64 << (window - 1)) as f64);
+    let entries = n as u64 * u64::from(windows);
+    let chunk = chunk(entries);
+    // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
+    let buckets = 1u64 << (BITS - 1 - window * (windows - 1)).saturating_sub(1);
+    let run = n as u64 / buckets / chunk + 1;
+    let levels = f64::from((entries / chunk).max(1).ilog2()) / 2.0;
+    let joined = run.min(JOIN) as f64 + if run > JOIN { levels * MERGE as f64 } else { 0.0 };
+    work + LATENCY * (joined + f64::from(window - 1))
+}
+
+/// Entries of one thread, of so many.
+fn chunk(entries: u64) -> u64 {
+    (entries / THREADS).clamp(CHUNK.start, CHUNK.end)
 }
 
 /// Bytes of a base in the binding where it takes most, for that many windows.
@@ -269,7 +290,7 @@ fn levels(entries: u64, room: u64) -> Vec<Level> {
     let mut all = Vec::new();
     let mut n = entries;
     let fewest = (2 * entries).div_ceil(room.saturating_sub(2).max(1));
-    let mut chunk = (entries / THREADS).clamp(CHUNK.start, CHUNK.end).max(fewest);
+    let mut chunk = chunk(entries).max(fewest);
     while n > 0 {
         let threads = n.div_ceil(chunk);
         all.push(Level { n, chunk, threads });
@@ -281,7 +302,9 @@ fn levels(entries: u64, room: u64) -> Vec<Level> {
 }
 
 fn folds(buckets: u64) -> Vec<Fold> {
-    (0..buckets.trailing_zeros()).map(|level| Fold { nodes: buckets >> (level + 1), values: u64::from(level) + 1 }).collect()
+    (0..buckets.trailing_zeros())
+        .map(|level| Fold { nodes: buckets >> (level + 1), values: u64::from(level) + 1 })
+        .collect()
 }
 
 #[cfg(test)]
@@ -337,8 +360,8 @@ mod tests {
             |limit, window| Plan::new(Group::G2, 100, None, &limits(limit), window).expect_err("refused").to_string();
         assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 99840");
         assert_eq!(
-            refused(1 << 30, Some(17)),
-            "a window of 17 bits is not possible here; it is 2 to 16, fewer where bindings are small"
+            refused((1 << 31) - 256, Some(21)),
+            "a window of 21 bits is not possible here; it is 2 to 19, fewer where bindings are small"
         );
         assert_eq!(
             refused(128 << 20, Some(16)),

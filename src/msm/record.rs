@@ -2,14 +2,18 @@
 
 use std::marker::PhantomData;
 
+use rayon::prelude::*;
+
 use super::{Bases, MsmError, Options, Plan, Scalars, Source};
 use crate::{
     device::{Pool, Span},
     encoding::Format,
     kernel::{
         Kernels, Steps,
-        table::{MSM_ACCUMULATE, MSM_COUNT, MSM_MERGE, MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS, SCAN_TILES},
-        twins::{AccumulateParams, DigitParams, MergeParams, ReduceParams, ScanParams},
+        table::{
+            MSM_ACCUMULATE, MSM_COUNT, MSM_JOIN, MSM_MERGE, MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS, SCAN_TILES,
+        },
+        twins::{AccumulateParams, DigitParams, JoinParams, MergeParams, ReduceParams, ScanParams},
     },
 };
 
@@ -34,31 +38,27 @@ impl<G: Source> Recorded<G> {
         self.rows.as_ref()
     }
 
-    /// The sum, from the bytes of [`Self::rows`]: Horner's rule over all bits of all windows, 256 doublings or so.
+    /// The sum, from the bytes of [`Self::rows`]: Horner's rule over the bits of each window, by the threads of the
+    /// current pool, and over the windows.
     pub fn sum(&self, bytes: &[u8]) -> Result<G, MsmError> {
         let expected = if self.rows.is_some() { self.plan.rows_bytes() as usize } else { 0 };
         if bytes.len() != expected {
             return Err(MsmError::Rows { found: bytes.len(), expected });
         }
-        let (row, values) = (self.plan.row_bytes() as usize, self.plan.values() as usize);
-        let used = self.plan.windows as usize * values * self.plan.group.sum_bytes() as usize;
-        // By weight. A window has as many values as bits; its buckets count from 0, and the plain sum of them, which comes
-        // first and weighs as much as the lowest bit, lifts them by one.
-        let mut bits = vec![G::zero(); self.plan.windows as usize * values];
-        for row in bytes.chunks_exact(row) {
-            let sums = G::decode(self.format, &row[..used]);
-            for (bits, sums) in bits.chunks_exact_mut(values).zip(sums.chunks_exact(values)) {
-                bits[0] += sums[0];
-                for (bit, sum) in bits.iter_mut().zip(&sums[1..]) {
-                    *bit += sum;
-                }
-            }
-        }
-        let horner = |mut sum: G, bit: &G| {
-            sum.double_in_place();
-            sum + bit
+        let (row, windows) = (self.plan.row_bytes() as usize, self.plan.windows as usize);
+        let window_bytes = (self.plan.values() * self.plan.group.sum_bytes()) as usize;
+        let horner = |sum: G, bit: &G| sum.double() + bit;
+        let of_bits = |bytes: &[u8]| {
+            let sums = G::decode(self.format, bytes);
+            // Buckets count from 0, and the plain sum of them, which comes first, lifts them by one.
+            sums[1..].iter().rev().fold(G::zero(), horner) + sums[0]
         };
-        Ok(bits.iter().rev().fold(G::zero(), horner))
+        let of_window = |window: usize| -> G {
+            bytes.chunks_exact(row).map(|row| of_bits(&row[window * window_bytes..][..window_bytes])).sum()
+        };
+        let windows: Vec<G> = (0..windows).into_par_iter().map(of_window).collect();
+        let shift = |sum: G| (0..self.plan.window).fold(sum, |sum, _| sum.double());
+        Ok(windows.iter().rev().fold(G::zero(), |sum, window| shift(sum) + window))
     }
 }
 
@@ -147,6 +147,8 @@ pub fn record<G: Source>(
                 let spans = [&points, counts, entries, buckets, to[0], to[1]];
                 steps.dispatch(&MSM_ACCUMULATE[which], level.threads, params, &spans);
                 stage(steps, "msm merge");
+                let params = JoinParams { group0: 0, chunk, threads, longest: plan.join as u32 };
+                steps.dispatch(&MSM_JOIN[which], level.threads, params, &[counts, to[0], to[1], buckets]);
             } else {
                 let params = MergeParams { group0: 0, n: level.n as u32, chunk, threads };
                 steps.dispatch(&MSM_MERGE[which], level.threads, params, &[from[0], from[1], buckets, to[0], to[1]]);

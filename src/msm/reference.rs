@@ -81,6 +81,23 @@ fn runs<G: Source>(items: &[(u32, G)], chunk: usize, threads: usize, buckets: &m
     partials
 }
 
+/// Partials of runs over at most `longest` threads into buckets.
+fn msm_join<G: Source>(partials: &mut [(u32, G)], ends: &[usize], chunk: usize, longest: usize, buckets: &mut [G]) {
+    for t in 0..partials.len() / 2 {
+        let key = partials[2 * t + 1].0;
+        if key == NONE {
+            continue;
+        }
+        let start = if key == 0 { 0 } else { ends[key as usize - 1] };
+        let last = (ends[key as usize] - 1) / chunk;
+        if start / chunk == t && last - t < longest {
+            let run = 2 * t + 1..=2 * last;
+            buckets[key as usize] = partials[run.clone()].iter().map(|(_, sum)| *sum).sum();
+            partials[run].iter_mut().for_each(|slot| slot.0 = NONE);
+        }
+    }
+}
+
 /// One level of the reduction of a window: rows of nodes, pairs added, and right ones of the first row once more.
 fn msm_reduce<G: Source>(rows: &[Vec<G>]) -> Vec<Vec<G>> {
     let add = |row: &Vec<G>| row.chunks(2).map(|pair| pair[0] + pair[1]).collect();
@@ -103,8 +120,12 @@ pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G 
             })
             .collect();
         let mut buckets = vec![G::zero(); plan.keys() as usize];
-        for level in &plan.levels {
-            items = runs(&items, level.chunk as usize, level.threads as usize, &mut buckets);
+        for (depth, level) in plan.levels.iter().enumerate() {
+            let chunk = level.chunk as usize;
+            items = runs(&items, chunk, level.threads as usize, &mut buckets);
+            if depth == 0 {
+                msm_join(&mut items, &ends, chunk, plan.join as usize, &mut buckets);
+            }
         }
         for (window, buckets) in windows.iter_mut().zip(buckets.chunks(plan.buckets() as usize)) {
             let rows = plan.folds.iter().fold(vec![buckets.to_vec()], |rows, _| msm_reduce(&rows));
