@@ -5,7 +5,8 @@
 //! [`groth16::Assignment`]; a key in somebody's format ([`formats`]) becomes one [`groth16::ProvingKey`]; a
 //! [`groth16::Backend`] computes the five sums of a proof over that key, by [`msm`] and [`ntt`] on a GPU or by arkworks
 //! on the CPU; [`groth16::Prover`] blinds them, assembles the proof, and lets it out only when it verifies. [`engine`]
-//! opens the place where all of it runs. Below lie [`kernel`] (WGSL text, pipelines, lists of dispatches) and [`device`] (adapters, memory, transfers, time).
+//! opens the place where all of it runs; [`pipeline`] keeps several proofs flowing over one or more of them, and [`synthetic`]
+//! makes circuits to try things with. Below lie [`kernel`] (WGSL text, pipelines, lists of dispatches) and [`device`] (adapters, memory, transfers, time).
 
 pub mod arkworks;
 #[cfg(feature = "bellman")]

@@ -20,7 +20,8 @@ use crate::{
 pub struct MostlyBits {
     /// Binary logarithm of the domain, at least 2.
     pub log2: u32,
-    /// Decides the values.
+    /// Decides the values of the witness, and of [`Self::key`] the trapdoor. A witness of any seed fits the key of any
+    /// other of the same size.
     pub seed: u64,
 }
 
@@ -47,7 +48,8 @@ pub enum SyntheticError {
 
 impl ConstraintSynthesizer<Fr> for MostlyBits {
     fn generate_constraints(self, cs: ConstraintSystemRef<Fr>) -> Result<(), SynthesisError> {
-        let rng = &mut StdRng::seed_from_u64(self.seed);
+        self.check().map_err(|_| SynthesisError::Unsatisfiable)?;
+        let rng = &mut self.rng(0);
         let mut value = Fr::rand(rng);
         let mut last = cs.new_input_variable(|| Ok(value))?;
         let one = (Fr::one(), Variable::One);
@@ -67,6 +69,13 @@ impl ConstraintSynthesizer<Fr> for MostlyBits {
 }
 
 impl MostlyBits {
+    /// Streams of one seed that share nothing: of the witness and of the key.
+    fn rng(self, stream: u8) -> StdRng {
+        let mut seed = [stream; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        StdRng::from_seed(seed)
+    }
+
     fn check(self) -> Result<Self, SyntheticError> {
         let Self { log2, .. } = self;
         if (2..=MAX_LOG2_DOMAIN).contains(&log2) { Ok(self) } else { Err(SyntheticError::Size { log2 }) }
@@ -75,7 +84,7 @@ impl MostlyBits {
     /// A key whose trapdoor nobody kept, and nobody should trust: it comes out of a seed. Takes host time that grows with
     /// the size, about a minute for 2^20 on 16 processors.
     pub fn key(self) -> Result<ProvingKey, SyntheticError> {
-        let rng = &mut StdRng::seed_from_u64(self.seed);
+        let rng = &mut self.rng(1);
         let key = Groth16::<Bls12_381>::generate_random_parameters_with_reduction(self.check()?, rng)?;
         Ok(ProvingKey::try_from(&key)?)
     }

@@ -108,6 +108,8 @@ fn bad_arguments_are_refused() {
         (&["demo", "partitions", "--partitions", "0"], "0 is not in 1..=10000"),
         (&["demo", "partitions", "--workers", "65"], "65 is not in 1..=64"),
         (&["demo", "partitions", "--log2", "1"], "1 is not in 2..=27"),
+        (&["demo", "partitions", "--budget", "0"], "0 is not in 1..=16777216"),
+        (&["demo", "partitions", "--circuit", "spend", "--log2", "8"], "--log2 is of the circuit 'bits'"),
         (&["demo", "partitions", "--circuit", "orchard"], "possible values: bits, output, spend"),
         (
             &["demo", "partitions", "--cpu", "--timeline", "out.png"],
@@ -133,13 +135,13 @@ fn partitions_are_proved_and_drawn() {
     for (ending, begin) in [("svg", "<svg"), ("json", "{\"traceEvents\":["), ("txt", "place")] {
         let file = std::env::temp_dir().join(format!("prooflane-timeline-{}.{ending}", std::process::id()));
         let path = file.to_str().expect("a path");
-        let place: &[&str] = if ending == "svg" { &["--with", "none"] } else { &["--cpu"] };
+        let (place, count): (&[&str], _) = if ending == "svg" { (&["--with", "none"], 2) } else { (&["--cpu"], 1) };
         let demo = ["demo", "partitions", "--json", "--partitions", "5", "--log2", "6", "--timeline", path];
         let (code, report) = json(&[&demo, place].concat(), &[]);
         assert_eq!(code, Some(0), "{report:#}");
         assert_eq!((&report["passed"], &report["verified"]), (&Value::Bool(true), &Value::from(5)));
         let places = report["places"].as_array().expect("places");
-        assert_eq!(places.len(), place.len());
+        assert_eq!(places.len(), count);
         let proofs = places.iter().map(|place| place["proofs"].as_u64().expect("a count"));
         assert_eq!(proofs.sum::<u64>(), 5, "{report:#}");
         let drawn = std::fs::read_to_string(&file).expect("a drawing");
@@ -148,7 +150,7 @@ fn partitions_are_proved_and_drawn() {
     }
 }
 
-/// Refused before any work, with both numbers; the CPU needs no device memory.
+/// Refused before the job, with all numbers; the CPU needs no device memory.
 #[test]
 fn a_budget_that_holds_no_partition() {
     let (code, report) = json(&["demo", "partitions", "--json", "--budget", "1", "--log2", "12"], &[]);
@@ -156,7 +158,8 @@ fn a_budget_that_holds_no_partition() {
         assert!(report["places"][0]["name"].as_str().is_some_and(|name| name.starts_with("CPU")), "{report:#}");
     } else {
         let error = report["error"].as_str().expect("an error");
-        assert!(code == Some(1) && error.contains("1048576"), "{report:#}");
+        assert!(code == Some(1) && error.starts_with("a partition needs "), "{report:#}");
+        assert!(error.ends_with(" bytes of its key, the budget is 1048576 bytes"), "{report:#}");
     }
 }
 

@@ -163,13 +163,13 @@ fn a_fault_at_any_stage_of_a_proof() {
             let bytes = |proofs: Vec<_>| proofs.iter().map(proof_to_bytes).collect::<Vec<_>>();
             let fault = match failing.wait() {
                 Ok(proofs) => {
-                    assert!(retry && trouble != Trouble::Panic, "{stage}, {trouble:?}: no fault");
                     assert_eq!(bytes(proofs), want, "{stage}, {trouble:?}");
                     None
                 }
                 Err(JobError::Partition { partition: 2, fault, .. }) => Some(fault),
                 Err(other) => panic!("{stage}, {trouble:?}: {other}"),
             };
+            assert_eq!(fault.is_none(), retry && trouble != Trouble::Panic, "{stage}, {trouble:?}, retry {retry}");
             match (trouble, fault) {
                 (_, None) | (Trouble::Panic, Some(Fault::Panic(_))) => {}
                 (Trouble::Refused, Some(Fault::Stage(ProveError::Device(DeviceError::OutOfMemory { bytes, .. })))) => {

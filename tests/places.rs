@@ -3,7 +3,7 @@
 mod circuits;
 mod common;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use ark_bls12_381::Fr;
 use ark_ff::Field;
@@ -13,13 +13,13 @@ use prooflane::{
     arkworks::record,
     device::{DeviceError, Gpu, Pool, Span},
     encoding::{fr_bytes, fr_from_bytes},
-    engine::{Engine, EngineError, PipelineOptions, ProofTask, SharedKey, pipeline},
+    engine::{Engine, EngineError, PipelineOptions, ProofTask, SharedKey, places},
     groth16::proof_to_bytes,
     kernel::{Encoded, Kernels, Steps, Submitted, table::PROBE_FR, twins::ProbeParams},
     pipeline::{Busy, Card, JobOptions, Locks, Options, Pipeline, Place, Request, Stages},
 };
 
-/// Stages that know wgpu and little else: `count` times a product by the key, for each value.
+/// Stages that know wgpu and little else: `STEPS` times a product by the key, for each value.
 struct Products {
     kernels: Arc<Kernels>,
 }
@@ -144,13 +144,13 @@ fn the_same_stages_over_noop_and_real_devices() {
 fn a_device_that_computes_nothing_is_refused() {
     let _alone = alone();
     let engine = Engine::on(noop(), Some(formats()[0])).expect("an engine");
-    match pipeline(&[engine], &PipelineOptions::default()) {
+    match prooflane::engine::pipeline(&[engine], &PipelineOptions::default()) {
         Err(EngineError::Device(DeviceError::SelfTest { adapter, .. })) => assert_eq!(adapter, "noop wgpu backend"),
         other => panic!("{:?}", other.map(|_| "a pipeline")),
     }
 }
 
-/// Two devices and the CPU in one pipeline: right proofs, each by who it suits, a key where it is used.
+/// Two devices, as if of two cards, and the CPU in one pipeline: right proofs, and a key where it is used.
 #[test]
 fn several_places_share_a_job() {
     let _alone = alone();
@@ -163,9 +163,14 @@ fn several_places_share_a_job() {
     let key = SharedKey::new(Arc::new((&circuit.key()).try_into().expect("a key")));
     let cpu = Engine::cpu().load(key.key().clone()).expect("a prover");
     let blinding = |i: u64| (Fr::from(i + 2), Fr::from(3 * i + 5));
-    let pipeline = pipeline(&engines, &PipelineOptions::default()).expect("a pipeline");
-    let [a, b, c] = [0, 1, 2].map(|i: usize| &pipeline.places()[i].card);
+    let mut places = places(&engines, &PipelineOptions::default()).expect("places");
+    let [a, b, c] = [0, 1, 2].map(|i: usize| &places[i].card);
     assert!(Arc::ptr_eq(a, b) && !Arc::ptr_eq(a, c), "two devices of one card share its bytes and turns");
+    assert!(places.iter().all(|place| place.speed > 1.0), "several places are compared");
+    places[1].card = Card::new(u64::MAX);
+    // So that each begins with one.
+    places.iter_mut().for_each(|place| place.speed = 1.0);
+    let pipeline = Pipeline::new(places, &Options::default()).expect("a pipeline");
     let count = 40;
     let task = |i| ProofTask { key: key.clone(), assignment: assignment.clone(), blinding: blinding(i) };
     let job = pipeline.submit((0..count).map(task).collect(), JobOptions::default()).expect("a job");
@@ -176,11 +181,10 @@ fn several_places_share_a_job() {
     }
     let done: Vec<u64> = pipeline.counters().places.iter().map(|place| place.done).collect();
     assert_eq!(done.iter().sum::<u64>(), count);
-    assert!(done.iter().filter(|&&done| done > 0).count() >= 2, "one place did all: {done:?}");
+    assert!(done.iter().all(|&done| done > 0), "{done:?}");
     let kernels = |i: usize| engines[i].kernels().expect("a device").gpu().usage().leased;
-    assert!((0..2).all(|i| (done[i] > 0) == (kernels(i) > 0)), "a key lies where it was used, and nowhere else");
+    assert!((0..2).all(|i| kernels(i) > 0), "a key lies where it was used");
     let timeline = pipeline.timeline();
     let table = timeline.table();
-    assert!((0..3).all(|place| timeline.utilisation(place).is_some() == (done[place] > 0)), "{table}");
-    assert!(timeline.events.iter().all(|event| event.end - event.begin < Duration::from_secs(600)));
+    assert!((0..3).all(|place| timeline.utilisation(place).is_some()), "{table}");
 }

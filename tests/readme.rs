@@ -159,7 +159,14 @@ fn the_example_is_the_one_that_runs() {
 /// Links to files of this repository lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    for file in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "benches/README.md", "fixtures/README.md"] {
+    for file in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "benches/README.md",
+        "fixtures/README.md",
+        "src/pipeline/README.md",
+    ] {
         let path = root().join(file);
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
         for rest in text.split("](").skip(1) {

@@ -83,14 +83,14 @@ struct Partitions {
     /// Which circuit: nine tenths bits, of --log2 rows, or one of Sapling's
     #[arg(long, default_value = "bits")]
     circuit: PartitionCircuit,
-    /// Binary logarithm of the rows of `bits`; its key is made anew, which takes the longer, the larger it is
-    #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u32).range(2..=27))]
-    log2: u32,
+    /// Binary logarithm of the rows of `bits`, 14 if absent; its key is made anew, which takes the longer, the larger it is
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=27))]
+    log2: Option<u32>,
     /// A further adapter to work beside the first, or `none` for the CPU; may be repeated
     #[arg(long, value_name = "ADAPTER")]
     with: Vec<String>,
-    /// Device memory that keys and proofs of one card may take together, in MiB; all of it if absent
-    #[arg(long, value_name = "MIB")]
+    /// Device memory that keys and proofs of one card may lease together, in MiB; no limit if absent, and none for the CPU
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     budget: Option<u64>,
     /// Write what happened when to FILE: a picture (.svg), a Chrome trace (.json) or a table (.txt)
     #[arg(long, value_name = "FILE")]
@@ -218,13 +218,13 @@ fn sapling(global: &Global, flags: &Sapling) -> Result<(), Failure> {
 
 #[cfg(not(feature = "sapling"))]
 fn sapling(_: &Global, _: &Sapling) -> Result<(), Failure> {
-    Err(without_sapling())
+    Err(without_sapling("demo sapling"))
 }
 
 #[cfg(not(feature = "sapling"))]
-fn without_sapling() -> Failure {
-    Failure::absent(
+fn without_sapling(command: &str) -> Failure {
+    Failure::absent(format!(
         "this build is without the Sapling circuits and their 51 MB of parameters; \
-         build with them: cargo run --release --features sapling -- demo sapling",
-    )
+         build with them: cargo run --release --features sapling -- {command}"
+    ))
 }

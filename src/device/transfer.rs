@@ -14,7 +14,7 @@ use super::{Gpu, Span, error::DeviceError, lock};
 
 /// Bytes of one ring buffer: large enough to hide the submit (66 us), small enough to create in 4 ms.
 const CHUNK: u64 = 16 << 20;
-/// Most ring buffers, 512 MiB: the inputs of a proof over 2^22.
+/// Copies that may be on their way, of 512 MiB together at most: the inputs of a proof over 2^22.
 const RING: usize = 32;
 /// The least that is worth a thread of its own.
 const FILL: usize = 1 << 20;
@@ -23,19 +23,21 @@ const FILLERS: usize = 8;
 
 struct Slot {
     buffer: wgpu::Buffer,
-    /// The copy out of it, and the mapping that was asked for behind that; nothing for a slot that is mapped.
-    pending: Option<(wgpu::SubmissionIndex, Mapping)>,
+    /// The copy out of it.
+    index: wgpu::SubmissionIndex,
+    /// Asked for behind the copy.
+    mapping: Mapping,
 }
 
 /// A mapping that was asked for. It completes when somebody polls.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Mapping(Arc<OnceLock<Result<(), String>>>);
 
 impl Mapping {
     fn of(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
         let mapping = Self::default();
-        let told = mapping.clone();
-        buffer.map_async(mode, .., move |result| _ = told.0.set(result.map_err(|error| error.to_string())));
+        let told = mapping.0.clone();
+        buffer.map_async(mode, .., move |result| _ = told.set(result.map_err(|error| error.to_string())));
         mapping
     }
 
@@ -62,51 +64,53 @@ impl Gpu {
         }
         for (index, piece) in data.chunks(self.chunk() as usize).enumerate() {
             let at = span.offset() + index as u64 * self.chunk();
-            let slot = self.slot()?;
+            let buffer = self.staging()?;
             // Copies move whole words; a ragged tail is padded with zeros, inside the span because spans are too.
             let padded = piece.len().next_multiple_of(4) as u64;
-            let mut view = slot.buffer.get_mapped_range_mut(..padded).map_err(|e| self.invalid("an upload", &e))?;
+            let mut view = buffer.get_mapped_range_mut(..padded).map_err(|e| self.invalid("an upload", &e))?;
             fill(view.slice(..), piece);
             drop(view);
-            slot.buffer.unmap();
+            buffer.unmap();
             let submitted = self.scoped(|device| {
                 let descriptor = wgpu::CommandEncoderDescriptor { label: Some("upload") };
                 let mut encoder = device.create_command_encoder(&descriptor);
-                encoder.copy_buffer_to_buffer(&slot.buffer, 0, span.buffer(), at, padded);
+                encoder.copy_buffer_to_buffer(&buffer, 0, span.buffer(), at, padded);
                 self.queue().submit([encoder.finish()])
             });
             let index = submitted.map_err(|e| self.invalid("an upload", &e))?;
-            let mapping = Mapping::of(&slot.buffer, wgpu::MapMode::Write);
-            lock(&self.ring().slots).push_back(Slot { pending: Some((index, mapping)), ..slot });
+            let mapping = Mapping::of(&buffer, wgpu::MapMode::Write);
+            lock(&self.ring().slots).push_back(Slot { buffer, index, mapping });
         }
         self.alive("an upload")
     }
 
-    /// A mapped slot: the one that waited longest if its copy has retired, else a new one while the ring is short.
-    fn slot(&self) -> Result<Slot, DeviceError> {
+    /// A mapped buffer: the one that waited longest if its copy has retired, else a new one while the ring is short.
+    fn staging(&self) -> Result<wgpu::Buffer, DeviceError> {
         self.poll("an upload")?;
-        let waiting = {
+        let oldest = |wanted: &dyn Fn(&VecDeque<Slot>) -> bool| {
             let mut slots = lock(&self.ring().slots);
-            let retired = slots.front().is_some_and(|slot| slot.pending.as_ref().is_none_or(|(_, map)| map.done()));
-            if retired || slots.len() >= RING { slots.pop_front() } else { None }
+            if wanted(&slots) { slots.pop_front() } else { None }
         };
-        let slot = match waiting {
+        let retired = |slots: &VecDeque<Slot>| slots.front().is_some_and(|slot| slot.mapping.done());
+        let slot = match oldest(&|slots| retired(slots) || slots.len() >= RING) {
             Some(slot) => slot,
             None => {
                 let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
-                let buffer = self.create_buffer("staging ring", self.chunk(), usage)?;
-                let mapping = Mapping::of(&buffer, wgpu::MapMode::Write);
-                self.mapped(&mapping)?;
-                Slot { buffer, pending: None }
+                match self.create_buffer("staging ring", self.chunk(), usage) {
+                    Ok(buffer) => {
+                        self.mapped(&Mapping::of(&buffer, wgpu::MapMode::Write))?;
+                        return Ok(buffer);
+                    }
+                    // Slower than with one more, and no reason to fail.
+                    Err(error) => oldest(&|_| true).ok_or(error)?,
+                }
             }
         };
-        if let Some((index, mapping)) = slot.pending {
-            if !mapping.done() {
-                self.wait(index, "an upload")?;
-            }
-            self.mapped(&mapping)?;
+        if !slot.mapping.done() {
+            self.wait(slot.index, "an upload")?;
         }
-        Ok(Slot { buffer: slot.buffer, pending: None })
+        self.mapped(&slot.mapping)?;
+        Ok(slot.buffer)
     }
 
     /// Reads spans back, in order, after everything submitted so far has run.

@@ -11,6 +11,10 @@ use std::sync::{
 
 use ark_bls12_381::{Bls12_381, Fr};
 use ark_groth16::{PreparedVerifyingKey, Proof, prepare_verifying_key};
+use ark_std::{
+    UniformRand,
+    rand::{CryptoRng, Rng},
+};
 
 use super::{Engine, EngineError};
 use crate::{
@@ -36,6 +40,11 @@ impl SharedKey {
         Arc::new(Self { id: NEXT.fetch_add(1, Ordering::Relaxed), vk: prepare_verifying_key(&key.vk), key })
     }
 
+    /// The verifying key, prepared.
+    pub fn prepared_vk(&self) -> &PreparedVerifyingKey<Bls12_381> {
+        &self.vk
+    }
+
     /// The key.
     pub fn key(&self) -> &Arc<ProvingKey> {
         &self.key
@@ -52,16 +61,27 @@ pub struct ProofTask {
     pub blinding: (Fr, Fr),
 }
 
+impl ProofTask {
+    /// A proof blinded out of `rng`, which has to be one for secrets, such as the system's.
+    pub fn new(key: Arc<SharedKey>, assignment: Arc<Assignment>, rng: &mut (impl Rng + CryptoRng)) -> Self {
+        Self { key, assignment, blinding: (Fr::rand(rng), Fr::rand(rng)) }
+    }
+}
+
 /// How proofs go through a pipeline.
 #[derive(Debug, Clone)]
 pub struct PipelineOptions {
     /// Partitions that an adapter has under way at once: one computes, the others are prepared, uploaded, assembled.
+    /// Two, unless said otherwise.
     pub workers_per_adapter: usize,
-    /// Threads for the host work of all partitions of one place.
+    /// Threads for the host work of all partitions of one place; as many as the machine has, unless said otherwise.
     pub host_threads: usize,
-    /// Bytes that keys and partitions of one card may hold together; the arena's own limit if absent.
+    /// Bytes that keys and partitions of one card may lease together: [`crate::groth16::GpuBackend::memory`] tells what
+    /// a key and a proof take. Without it [`crate::device::Options::limits`] holds, which are boundless by themselves:
+    /// then nothing waits for bytes, no key is evicted, and a card that is full refuses.
     pub budget: Option<u64>,
-    /// Adds the CPU for partitions that failed on every adapter, where their jobs ask for retries.
+    /// Adds the CPU for partitions that failed on every adapter, where their jobs ask for retries
+    /// ([`pipeline::JobOptions::retry`]).
     pub cpu_fallback: bool,
     /// Whether proofs are verified before they are returned. Off, a wrong proof can get out.
     pub verify: bool,
@@ -137,12 +157,14 @@ pub fn places(engines: &[Engine], options: &PipelineOptions) -> Result<Vec<Place
 }
 
 impl Pipeline<ProofStages> {
-    /// Loads a key on every place that is no fallback, so that its first proof need not. Waits for the bytes, behind
-    /// whoever asked before.
+    /// Loads a key on every living place that is no fallback, one after the other, so that its first proof need not. Waits
+    /// for the bytes, behind whoever asked before. Fails where no proof under the key would fit its budget, and where it
+    /// can not be loaded; other partitions may evict it again before its first proof.
     pub fn preload(&self, key: &SharedKey) -> Result<(), EngineError> {
-        for place in self.places().iter().filter(|place| !place.fallback) {
-            let request = Request { peak: 0, ..place.stages.bytes(key)? };
-            let lease = place.card.lease(request, || false)?;
+        for place in self.places().iter().filter(|place| !place.fallback && place.stages.alive()) {
+            let request = place.stages.bytes(key)?;
+            place.card.fits(request)?;
+            let lease = place.card.lease(Request { peak: 0, ..request }, || false)?;
             lease.pass();
             lease.key(|| place.stages.load_key(key))?;
         }

@@ -91,7 +91,8 @@ pub enum LeaseError {
 /// Bytes of a card at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Bytes {
-    /// The budget.
+    /// The budget; `u64::MAX` for none, which is serialized as nothing.
+    #[serde(serialize_with = "unless_boundless")]
     pub capacity: u64,
     /// Leased by partitions and keys.
     pub leased: u64,
@@ -99,6 +100,13 @@ pub struct Bytes {
     pub peak: u64,
     /// Part of `leased` that is keys.
     pub keys: u64,
+}
+
+fn unless_boundless<S: serde::Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    match bytes {
+        &u64::MAX => serializer.serialize_none(),
+        bytes => serializer.serialize_u64(*bytes),
+    }
 }
 
 /// What came of an attempt to grant a request.
@@ -166,12 +174,18 @@ impl<V> Card<V> {
         }
     }
 
+    /// Whether the request could ever be granted.
+    pub fn fits(&self, request: Request) -> Result<(), LeaseError> {
+        let Request { peak, key_bytes, .. } = request;
+        match peak.checked_add(key_bytes) {
+            Some(all) if all <= self.capacity => Ok(()),
+            _ => Err(LeaseError::TooLarge { peak, key: key_bytes, budget: self.capacity }),
+        }
+    }
+
     /// Waits for the request's turn and bytes. `cancelled` is asked at each wake-up; [`Self::wake`] makes one.
     pub fn lease(self: &Arc<Self>, request: Request, cancelled: impl Fn() -> bool) -> Result<Lease<V>, LeaseError> {
-        let Request { peak, key_bytes, .. } = request;
-        if peak.checked_add(key_bytes).is_none_or(|all| all > self.capacity) {
-            return Err(LeaseError::TooLarge { peak, key: key_bytes, budget: self.capacity });
-        }
+        self.fits(request)?;
         let mut ledger = lock(&self.ledger);
         let ticket = ledger.tickets;
         ledger.tickets += 1;
@@ -207,7 +221,7 @@ impl<V> Card<V> {
         };
         drop(ledger);
         self.granted.notify_all();
-        let hold = Hold { card: self.clone(), key: request.key, bytes: peak, turn: Cell::new(Some(turn)) };
+        let hold = Hold { card: self.clone(), key: request.key, bytes: request.peak, turn: Cell::new(Some(turn)) };
         Ok(Lease { slot, hold })
     }
 

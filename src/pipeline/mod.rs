@@ -45,7 +45,7 @@ pub struct Place<S: Stages> {
     /// Takes only partitions that failed elsewhere, as long as another place lives.
     pub fallback: bool,
     /// How fast it is expected to be against the other places, until its first turn was timed: [`Stages::cost`] per
-    /// second, in any unit.
+    /// second, in any unit. What is no positive number counts as 1.
     pub speed: f64,
 }
 
@@ -67,9 +67,10 @@ pub enum Locks {
 pub struct Options {
     /// Which locks.
     pub locks: Locks,
-    /// Most partitions that may wait. A job that would exceed it waits, or is refused.
+    /// Most partitions that may wait, 1024 unless said otherwise. A job that would exceed it waits, or is refused.
     pub max_queued: usize,
-    /// Most events that the timeline keeps; the oldest go first.
+    /// Most events that the timeline keeps, 65,536 unless said otherwise (a dozen a partition and as many of the device);
+    /// the oldest go first.
     pub events: usize,
 }
 
@@ -172,7 +173,13 @@ impl<S: Stages> Pipeline<S> {
         }
         let names = places.iter().map(|place| place.name.clone()).collect();
         let shared = Arc::new(Shared {
-            queue: Queue::new(places.iter().map(|place| (place.fallback, place.speed)), options.max_queued),
+            queue: Queue::new(
+                places.iter().map(|place| {
+                    let same = |other: &Place<S>| Arc::ptr_eq(&other.card, &place.card);
+                    (places.iter().position(same).unwrap_or_default(), place.fallback, place.speed)
+                }),
+                options.max_queued,
+            ),
             locks: options.locks,
             begun: Instant::now(),
             timeline: timeline::Recorder::new(names, options.events),

@@ -1,6 +1,6 @@
 //! Which partition comes next, and for whom.
 //!
-//! One queue for all places: by priority, then by age of the job, then by number of the partition. In this order each
+//! Earliest finish time first, as in list scheduling. One queue for all places: by priority, then by age of the job, then by number of the partition. In this order each
 //! partition is promised to the place that would end it first, after what it has under way and what it was promised
 //! before; the first that is promised to the place that asks is the one that it takes. Promises are made anew whenever
 //! somebody asks, and every partition that some place may take is promised to one, so that none waits for nobody. How
@@ -49,6 +49,8 @@ struct Inner<S: Stages> {
 }
 
 struct PlaceState {
+    /// Which card: places on one share its turns, so what one has under way the others wait for.
+    card: usize,
     fallback: bool,
     /// Cost per second, in the unit of [`super::Place::speed`].
     speed: f64,
@@ -68,6 +70,11 @@ impl PlaceState {
         // Sums of floats do not come back to zero by themselves.
         self.load = if self.in_flight == 0 { 0.0 } else { self.load - entry.cost };
     }
+}
+
+/// Not a number, zero, negative, infinite: one such guess would spoil every other.
+fn or_one(guess: f64) -> f64 {
+    if guess.is_normal() && guess > 0.0 { guess } else { 1.0 }
 }
 
 impl<S: Stages> Inner<S> {
@@ -92,13 +99,17 @@ impl<S: Stages> Inner<S> {
     /// What `place` takes next.
     fn promised(&self, place: usize) -> Option<Rank> {
         let paces: Vec<f64> = self.places.iter().map(|state| self.pace(state)).collect();
-        let mut ends: Vec<f64> = self.places.iter().zip(&paces).map(|(state, pace)| state.load * pace).collect();
+        // By card.
+        let mut ends = vec![0.0; self.places.len()];
+        for (state, pace) in self.places.iter().zip(&paces) {
+            ends[state.card] += state.load * pace;
+        }
         for (rank, entry) in &self.waiting {
-            let end = |&other: &usize| ends[other] + entry.cost * paces[other];
+            let end = |&other: &usize| ends[self.places[other].card] + entry.cost * paces[other];
             let able = (0..self.places.len()).filter(|&other| self.may(other, entry));
             match able.min_by(|a, b| end(a).total_cmp(&end(b))) {
                 Some(first) if first == place => return Some(*rank),
-                Some(first) => ends[first] = end(&first),
+                Some(first) => ends[self.places[first].card] = end(&first),
                 None => {}
             }
         }
@@ -112,12 +123,11 @@ impl<S: Stages> Inner<S> {
 }
 
 impl<S: Stages> Queue<S> {
-    /// A queue for places, each told by whether it is a fallback and by its speed.
-    pub fn new(places: impl Iterator<Item = (bool, f64)>, limit: usize) -> Self {
-        let state = |(fallback, speed): (bool, f64)| {
-            // Not a number, zero, infinite: a guess that would spoil every other one.
-            let speed = if speed.is_normal() && speed > 0.0 { speed } else { 1.0 };
-            PlaceState { fallback, speed, in_flight: 0, load: 0.0, done: 0, pace: None, gone: false }
+    /// A queue for places, each told by the number of its card, whether it is a fallback, and its speed.
+    pub fn new(places: impl Iterator<Item = (usize, bool, f64)>, limit: usize) -> Self {
+        let state = |(card, fallback, speed): (usize, bool, f64)| {
+            let speed = or_one(speed);
+            PlaceState { card, fallback, speed, in_flight: 0, load: 0.0, done: 0, pace: None, gone: false }
         };
         let places = places.map(state).collect();
         let inner = Inner { waiting: BTreeMap::new(), jobs: 0, closed: false, places, failed: 0, retries: 0 };
@@ -131,7 +141,7 @@ impl<S: Stages> Queue<S> {
         block: bool,
     ) -> Result<Arc<StateOf<S>>, SubmitError> {
         let partitions = tasks.len();
-        let costs: Vec<f64> = tasks.iter().map(|task| S::cost(task).max(0.0)).collect();
+        let costs: Vec<f64> = tasks.iter().map(|task| or_one(S::cost(task))).collect();
         let mut inner = lock(&self.inner);
         loop {
             if inner.closed {
@@ -182,11 +192,11 @@ impl<S: Stages> Queue<S> {
 
     /// The turn of a partition took so long.
     pub fn took(&self, place: usize, entry: &Entry<S>, turn: Duration) {
-        if entry.cost > 0.0 {
-            let pace = turn.as_secs_f64() / entry.cost;
-            let mean = &mut lock(&self.inner).places[place].pace;
-            *mean = Some(mean.map_or(pace, |mean| 0.75 * mean + 0.25 * pace));
-        }
+        let pace = turn.as_secs_f64() / entry.cost;
+        let mean = &mut lock(&self.inner).places[place].pace;
+        *mean = Some(mean.map_or(pace, |mean| 0.75 * mean + 0.25 * pace));
+        // What was promised to this place may now be another's.
+        self.changed.notify_all();
     }
 
     /// A place is through with a partition that came out well.

@@ -7,7 +7,7 @@ use super::card::Request;
 /// The stages of one kind of partition on one place (an adapter, or the CPU).
 ///
 /// The scheduler calls them in the order in which they stand here, each at most once for a partition and attempt, from
-/// one of the place's worker threads. It knows no field, no curve and no device; a panic in a stage fails the
+/// one of the place's worker threads (but for `cost`). It knows no field, no curve and no device; a panic in a stage fails the
 /// partition's job and nothing else.
 pub trait Stages: Send + Sync + 'static {
     /// The input of one partition.
@@ -23,7 +23,8 @@ pub trait Stages: Send + Sync + 'static {
     /// Why there is none.
     type Error: Error + Send + Sync + 'static;
 
-    /// How much work a task is, in any unit, the same for all places: what a place's speed is measured in.
+    /// How much work a task is, in any unit, the same for all places: what a place's speed is measured in. What is no
+    /// positive number counts as 1. Called by who submits.
     fn cost(_task: &Self::Task) -> f64 {
         1.0
     }

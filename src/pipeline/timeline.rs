@@ -1,6 +1,10 @@
 //! What happened when: host stages, waits and device time, as data, as a table, as a Chrome trace and as a picture.
 
-use std::{collections::VecDeque, fmt::Write as _, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    fmt::Write as _,
+    time::Duration,
+};
 
 use serde::{Serialize, Serializer};
 
@@ -173,6 +177,10 @@ impl Timeline {
         let host = || here().filter(|event| event.tag.kind == Kind::Host && event.tag.what == "compute");
         let mut kernels: Vec<&Event> = if device().next().is_some() { device().collect() } else { host().collect() };
         kernels.sort_by_key(|event| event.begin);
+        let mut partitions: HashMap<(u64, usize), Vec<&Event>> = HashMap::new();
+        for event in here().filter(|event| event.tag.kind != Kind::Device) {
+            partitions.entry((event.tag.job, event.tag.partition)).or_default().push(event);
+        }
         let mut idle: Vec<(&'static str, Duration)> = Vec::new();
         let mut add = |what, time: Duration| match idle.iter_mut().find(|(known, _)| *known == what) {
             Some((_, sum)) => *sum += time,
@@ -182,8 +190,7 @@ impl Timeline {
         for next in &kernels {
             let mut rest = next.begin.saturating_sub(reach);
             if !rest.is_zero() {
-                let same = |event: &&Event| (event.tag.job, event.tag.partition) == (next.tag.job, next.tag.partition);
-                for event in here().filter(|event| event.tag.kind != Kind::Device).filter(same) {
+                for event in partitions.get(&(next.tag.job, next.tag.partition)).into_iter().flatten() {
                     let inside = event.end.min(next.begin).saturating_sub(event.begin.max(reach));
                     if !inside.is_zero() {
                         add(event.tag.what, inside);
@@ -277,16 +284,20 @@ impl Timeline {
             #[serde(skip_serializing_if = "Option::is_none")]
             name: Option<&'a str>,
         }
-        let names = self.places.iter().enumerate().map(|(pid, name)| Complete {
-            name: "process_name",
+        let rows = self.rows();
+        let labels: Vec<_> = rows.iter().map(|(_, row)| who(*row)).collect();
+        let named = |name, pid, tid, text| Complete {
+            name,
             cat: Kind::Host,
             ph: "M",
             ts: 0.0,
             dur: 0.0,
             pid,
-            tid: 0,
-            args: Args { name: Some(name), ..Args::default() },
-        });
+            tid,
+            args: Args { name: Some(text), ..Args::default() },
+        };
+        let names = self.places.iter().enumerate().map(|(pid, name)| named("process_name", pid, 0, name));
+        let threads = rows.iter().zip(&labels).map(|(&(pid, tid), who)| named("thread_name", pid, tid, who));
         let events = self.events.iter().map(|event| Complete {
             name: event.tag.what,
             cat: event.tag.kind,
@@ -297,7 +308,7 @@ impl Timeline {
             tid: self.row(&event.tag),
             args: Args { job: Some(event.tag.job), partition: Some(event.tag.partition), name: None },
         });
-        let all: Vec<_> = names.chain(events).collect();
+        let all: Vec<_> = names.chain(threads).chain(events).collect();
         // Numbers, names and nothing that could fail to be written.
         serde_json::to_string(&serde_json::json!({ "traceEvents": all })).unwrap_or_default()
     }
@@ -305,6 +316,12 @@ impl Timeline {
     /// Row 0 of a place is the device, its workers follow.
     fn row(&self, tag: &Tag) -> usize {
         if tag.kind == Kind::Device { 0 } else { tag.worker + 1 }
+    }
+
+    /// Each place and row that has something, in order.
+    fn rows(&self) -> Vec<(usize, usize)> {
+        let rows: BTreeSet<_> = self.events.iter().map(|event| (event.tag.place, self.row(&event.tag))).collect();
+        rows.into_iter().collect()
     }
 
     /// A picture: a row for each device and worker, time to the right, a colour for each stage.
@@ -315,10 +332,7 @@ impl Timeline {
         let begin = self.events.iter().map(|event| event.begin).min().unwrap_or_default();
         let end = self.events.iter().map(|event| event.end).max().unwrap_or_default();
         let whole = ms(end.saturating_sub(begin)).max(1e-6);
-        let mut rows: Vec<(usize, usize)> =
-            self.events.iter().map(|event| (event.tag.place, self.row(&event.tag))).collect();
-        rows.sort_unstable();
-        rows.dedup();
+        let rows = self.rows();
         let mut stages: Vec<&str> = Vec::new();
         for event in &self.events {
             if event.tag.kind != Kind::Device && !stages.contains(&event.tag.what) {
@@ -327,7 +341,9 @@ impl Timeline {
         }
         let colour = |tag: &Tag| match tag.kind {
             Kind::Device => "#444".into(),
-            Kind::Wait => "#ddd".into(),
+            // For bytes, and for the turn.
+            Kind::Wait if tag.what == "lease" => "#bbb".into(),
+            Kind::Wait => "#e4e4e4".into(),
             Kind::Host => {
                 let at = stages.iter().position(|stage| *stage == tag.what).unwrap_or(0);
                 format!("hsl({} 60% 60%)", at * 360 / stages.len().max(1))
@@ -341,8 +357,7 @@ impl Timeline {
         );
         for (index, &(place, row)) in rows.iter().enumerate() {
             let name = self.places.get(place).map_or("", String::as_str);
-            let who = if row == 0 { "device".into() } else { format!("worker {}", row - 1) };
-            let label = escape(&format!("{} {who}", name.chars().take(18).collect::<String>()));
+            let label = escape(&format!("{place}: {} {}", name.chars().take(15).collect::<String>(), who(row)));
             let y = ROW * (index as f64 + 0.7);
             let _ = writeln!(svg, "<text x=\"4\" y=\"{y:.1}\">{label}</text>");
         }
@@ -384,6 +399,11 @@ impl Timeline {
     }
 }
 
+/// Who a row is.
+fn who(row: usize) -> String {
+    if row == 0 { "device".into() } else { format!("worker {}", row - 1) }
+}
+
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -392,7 +412,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Partitions 0, 1, 2 compute in `0..10`, `14..20`, `20..30` and, on a device of its own, `33..40`.
+    /// Partitions 0 to 3 run on the device in `0..10`, `14..20`, `20..30` and `33..40`.
     #[test]
     fn gaps_are_laid_to_stages() {
         let event = |partition, kind, what, begin, end| {

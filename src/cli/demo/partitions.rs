@@ -4,13 +4,17 @@ use std::{
     fmt::Write as _,
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
 };
 
 use ark_bls12_381::{Bls12_381, Fr};
 use ark_ff::UniformRand;
-use ark_groth16::{Groth16, prepare_verifying_key};
+use ark_groth16::Groth16;
 use ark_std::rand::{SeedableRng, rngs::StdRng};
 use prooflane::{
     engine::{Engine, PipelineOptions, ProofStages, ProofTask, SharedKey, pipeline},
@@ -31,6 +35,8 @@ use super::{
 
 /// How often the bars are drawn anew.
 const TICK: Duration = Duration::from_millis(50);
+/// Rows of `bits`, if not asked for.
+const LOG2: u32 = 14;
 
 #[derive(Serialize)]
 struct Report {
@@ -110,8 +116,16 @@ impl Drawing {
 pub(crate) fn run(global: &Global, flags: &Partitions) -> Result<(), Failure> {
     let mut wanted = vec![Wanted::of(global)?];
     wanted.extend(flags.with.iter().map(|name| Wanted::named(name)));
+    if flags.circuit != PartitionCircuit::Bits && flags.log2.is_some() {
+        return Err(Failure::absent("--log2 is of the circuit 'bits', Sapling's have a size of their own"));
+    }
+    #[cfg(not(feature = "sapling"))]
+    if flags.circuit != PartitionCircuit::Bits {
+        return Err(super::super::without_sapling("demo partitions --circuit spend"));
+    }
     let drawing = flags.timeline.as_deref().map(Drawing::of).transpose()?;
-    let output = Output::new(global.json, 2 * wanted.len() as u64 + 3);
+    let adapters = wanted.iter().filter(|wanted| **wanted != Wanted::Cpu).count() as u64;
+    let output = Output::new(global.json, 2 * adapters + 3);
 
     let opened = wanted.iter().map(|wanted| Place::open(&output, wanted, None)).collect::<Result<Vec<_>, _>>()?;
     for (index, place) in opened.iter().enumerate() {
@@ -130,7 +144,7 @@ pub(crate) fn run(global: &Global, flags: &Partitions) -> Result<(), Failure> {
 
     let options = PipelineOptions {
         workers_per_adapter: flags.workers as usize,
-        budget: flags.budget.map(|mib| mib.saturating_mul(1 << 20)),
+        budget: flags.budget.map(|mib| mib << 20),
         ..PipelineOptions::default()
     };
     let pipeline = pipeline(&engines, &options).map_err(Failure::failed)?;
@@ -145,16 +159,16 @@ pub(crate) fn run(global: &Global, flags: &Partitions) -> Result<(), Failure> {
         || ProofTask { key: shared.clone(), assignment: assignment.clone(), blinding: (Fr::rand(rng), Fr::rand(rng)) };
     let tasks: Vec<_> = (0..flags.partitions).map(|_| task()).collect();
     let (proofs, job) = output.step("proving", || watched(&output, &pipeline, tasks));
-    let proofs = proofs?;
-
-    let vk = prepare_verifying_key(key.vk());
-    let verifies = |proof| Groth16::<Bls12_381>::verify_proof(&vk, proof, assignment.public_inputs()).unwrap_or(false);
-    let verified = proofs.iter().filter(|proof| verifies(proof)).count();
     let timeline = pipeline.timeline();
+    // Of a job that failed, too.
     if let (Some(path), Some(drawing)) = (&flags.timeline, drawing) {
         let written = fs::write(path, drawing.of_timeline(&timeline));
         written.map_err(|error| Failure::failed(format!("--timeline {}: {error}", path.display())))?;
     }
+    let proofs = proofs?;
+    let inputs = assignment.public_inputs();
+    let verifies = |proof| Groth16::<Bls12_381>::verify_proof(shared.prepared_vk(), proof, inputs).unwrap_or(false);
+    let verified = proofs.iter().filter(|proof| verifies(proof)).count();
     let counters = pipeline.counters();
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -195,7 +209,7 @@ type Made = (&'static str, Arc<ProvingKey>, Arc<Assignment>);
 fn circuit(flags: &Partitions) -> Result<Made, Failure> {
     match flags.circuit {
         PartitionCircuit::Bits => {
-            let circuit = MostlyBits { log2: flags.log2, seed: flags.seed };
+            let circuit = MostlyBits { log2: flags.log2.unwrap_or(LOG2), seed: flags.seed };
             let key = circuit.key().map_err(Failure::failed)?;
             Ok(("bits", Arc::new(key), Arc::new(circuit.assignment().map_err(Failure::failed)?)))
         }
@@ -215,7 +229,7 @@ fn sapling(flags: &Partitions) -> Result<Made, Failure> {
 
 #[cfg(not(feature = "sapling"))]
 fn sapling(_: &Partitions) -> Result<Made, Failure> {
-    Err(super::super::without_sapling())
+    Err(super::super::without_sapling("demo partitions --circuit spend"))
 }
 
 /// Runs the job with a bar for each place.
@@ -233,18 +247,20 @@ fn watched(
             bar.set_message(format!("{} under way, {} leased", place.in_flight, bytes(place.bytes.leased)));
         }
     };
-    let mut drawn = Instant::now();
-    while !job.ended() {
-        if drawn.elapsed() >= TICK {
+    let (ended, end) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let (draw, bars) = (&draw, &bars);
+        scope.spawn(move || {
+            while end.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                draw();
+            }
             draw();
-            drawn = Instant::now();
-        }
-        // Short, so that the job's time is not rounded up to that of a bar.
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    draw();
-    bars.iter().for_each(|bar| bar.finish());
-    job.wait().map_err(Failure::failed)
+            bars.iter().for_each(|bar| bar.finish());
+        });
+        let proofs = job.wait().map_err(Failure::failed);
+        drop(ended);
+        proofs
+    })
 }
 
 fn text(report: &Report) -> String {

@@ -41,7 +41,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Opens what is wanted, self-tested. Takes two steps of `output`.
+    /// Opens what is wanted, self-tested. Takes two steps of `output`, for the CPU none.
     pub(super) fn open(output: &Output, wanted: &Wanted, format: Option<Format>) -> Result<Self, Failure> {
         let text = match wanted {
             Wanted::Cpu if format.is_some() => {
