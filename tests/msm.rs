@@ -232,6 +232,59 @@ fn mapped_bases() {
     assert_eq!(refused, "an MSM that needs 20000 scalars was given 100");
 }
 
+/// Random sizes, scalars, bases and windows: `PROOFLANE_FUZZ=600 cargo test --release --test msm -- --ignored`, seconds.
+#[test]
+#[ignore = "runs as long as asked"]
+fn random_cases() {
+    let seconds = std::env::var("PROOFLANE_FUZZ").map_or(60, |text| text.parse().expect("a number of seconds"));
+    let begin = std::time::Instant::now();
+    let mut rng = StdRng::seed_from_u64(std::process::id().into());
+    let mut count = 0;
+    while begin.elapsed().as_secs() < seconds {
+        let bits = rng.gen_range(1..14);
+        let n = rng.gen_range(0..1usize << bits);
+        let window = rng.gen_bool(0.5).then(|| rng.gen_range(2..=14));
+        let options = Options { window, ..ON_DEVICE };
+        let (draw, bend) = (Draw::ALL[rng.gen_range(0..9)], Bend::ALL[rng.gen_range(0..4)]);
+        if rng.gen_bool(0.7) {
+            case::<G1Projective>(n, draw, bend, &options);
+        } else {
+            case::<G2Projective>(n / 4, draw, bend, &options);
+        }
+        count += 1;
+    }
+    eprintln!("{count} cases");
+}
+
+#[test]
+fn the_memory_estimate_is_right() {
+    let gpu = Gpu::open(&options()).expect("a device");
+    let kernels = Kernels::new(gpu.clone(), formats()[0]);
+    let mut rng = StdRng::seed_from_u64(4);
+    for (n, stride, window) in [(1, 1, None), (33, 1, Some(7)), (700, 3, None), (5000, 1, None)] {
+        let options = Options { window, ..ON_DEVICE };
+        let positions: Vec<u32> = (0..n).map(|i| stride * i).collect();
+        let map = (stride > 1).then_some(&positions[..]);
+        let want = msm::memory_estimate(Group::G1, n as usize, map, &gpu.limits(), &options).expect("a plan");
+        let points = points::<G1Projective>(n as usize, &mut rng);
+        let leased = || gpu.usage().leased;
+        let before = leased();
+        let bases = match map {
+            Some(map) => Bases::<G1Projective>::load_mapped(&kernels, &points, map),
+            None => Bases::load(&kernels, &points),
+        };
+        let bases = bases.expect("bases");
+        let after = leased();
+        assert_eq!(after - before, want.bases, "{n}");
+        let scalars = Draw::Uniform.scalars(bases.scalars(), &mut rng);
+        let scalars = Scalars::upload(&kernels, &scalars).expect("scalars");
+        assert_eq!(leased() - after, want.scalars, "{n}");
+        let mut steps = Steps::new(gpu.limits());
+        let recorded = msm::record(&kernels, &mut steps, &bases, &scalars, &options).expect("recorded");
+        assert_eq!(leased(), before + want.bases + want.scalars + want.work, "{n}: {}", recorded.plan());
+    }
+}
+
 #[test]
 fn leases_come_back() {
     let gpu = Gpu::open(&options()).expect("a device");

@@ -21,7 +21,7 @@ use crate::{
     device::{Interval, Limits, Pool, Span, leased},
     encoding::fr_words,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, MsmError, Options, Plan, Recorded, Scalars, Source},
+    msm::{self, Bases, MsmError, Options, Recorded, Scalars, Source, memory_estimate},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -200,9 +200,9 @@ pub struct Memory {
 
 impl Memory {
     fn query(&mut self, group: Group, n: usize, index: Option<&[u32]>, limits: &Limits) -> Result<(), ProveError> {
-        let map = index.map_or(0, |index| 4 * index.len() as u64);
-        self.key += leased(n as u64 * group.affine_bytes()) + leased(map);
-        self.proof += Plan::new(group, n, index, limits, None)?.leased_bytes();
+        let query = memory_estimate(group, n, index, limits, &Options::default())?;
+        self.key += query.bases;
+        self.proof += query.work;
         Ok(())
     }
 }

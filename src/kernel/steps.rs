@@ -217,7 +217,7 @@ impl Kernels {
 
     /// Submits what was encoded, and returns when the last stage was submitted. Each stage is a submission of its own,
     /// since watchdogs of desktop systems time submissions; lists of several threads do not interleave. No more than
-    /// [`AHEAD`] stages wait on the device, so that once `stop` says so, little of the list still runs.
+    /// four stages are on the device at a time, so that once `stop` says so, little of the list still runs.
     pub fn launch(&self, encoded: Encoded, stop: &dyn Fn() -> bool) -> Result<Submitted, DeviceError> {
         let Encoded { commands, clock, readback, sizes, spans } = encoded;
         let gpu = self.gpu();

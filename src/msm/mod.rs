@@ -33,8 +33,8 @@ pub use plan::{Chunk, Fold, Level, Plan};
 pub use record::{Recorded, record};
 
 use crate::{
-    device::DeviceError,
-    kernel::{Kernels, Steps},
+    device::{DeviceError, Limits, leased},
+    kernel::{Group, Kernels, Steps},
 };
 
 /// Below so many bases an MSM of [`msm`] stays on the host: a guess, until the crossover is measured per adapter.
@@ -55,6 +55,34 @@ impl Default for Options {
     fn default() -> Self {
         Self { window: None, stage: None, cpu_below: CPU_BELOW }
     }
+}
+
+/// Bytes that an MSM leases on its device, exactly as the arena counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Of [`Bases`], as long as they live.
+    pub bases: u64,
+    /// Of [`Scalars`], for as many as the bases refer to.
+    pub scalars: u64,
+    /// Beside these while it runs.
+    pub work: u64,
+}
+
+/// What an MSM of `n` bases will lease within `limits`; `positions` as for [`Bases::load_mapped`].
+pub fn memory_estimate(
+    group: Group,
+    n: usize,
+    positions: Option<&[u32]>,
+    limits: &Limits,
+    options: &Options,
+) -> Result<Memory, MsmError> {
+    let plan = Plan::new(group, n, positions, limits, options.window)?;
+    let scalars = positions.map_or(n, |positions| positions.last().map_or(0, |&last| last as usize + 1));
+    Ok(Memory {
+        bases: leased(n as u64 * group.affine_bytes()) + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
+        scalars: leased(32 * scalars as u64),
+        work: plan.leased_bytes(),
+    })
 }
 
 /// What is wrong with an MSM that was asked for.
