@@ -20,7 +20,7 @@ use std::{
     sync::Arc,
 };
 
-use super::sync::{Condvar, Mutex, lock, wait};
+use super::sync::{Condvar, Mutex, MutexGuard, lock, shielded, wait};
 
 /// A card: a budget of bytes, the keys that lie within it, and whose turn it is. `V` is what is kept of a key.
 pub struct Card<V> {
@@ -64,7 +64,7 @@ struct Turns {
 pub struct Request {
     /// Names the key; equal keys share one place.
     pub key: u64,
-    /// Bytes of the key, once loaded.
+    /// Bytes of the key, once loaded: the same in all requests for it.
     pub key_bytes: u64,
     /// Bytes of the partition at its peak.
     pub peak: u64,
@@ -82,6 +82,16 @@ pub enum LeaseError {
         key: u64,
         /// All there is.
         budget: u64,
+    },
+    /// A key's bytes are no longer what they were when it was loaded.
+    #[error("key {key} was loaded as {known} bytes, and is now said to have {asked}")]
+    KeyBytes {
+        /// The key.
+        key: u64,
+        /// At its first request.
+        known: u64,
+        /// Now.
+        asked: u64,
     },
     /// The wait was called off.
     #[error("cancelled")]
@@ -115,11 +125,16 @@ enum Grant<V> {
     /// These idle keys have to go first. Their bytes are free once they have been dropped.
     Evict(Vec<Resident<V>>),
     NotYet,
+    /// Never: the key is known with so many bytes.
+    Mismatch(u64),
 }
 
 impl<V> Ledger<V> {
     fn grant(&mut self, request: Request) -> Grant<V> {
         let resident = self.keys.iter().position(|key| key.id == request.key);
+        if let Some(known) = resident.map(|at| self.keys[at].bytes).filter(|known| *known != request.key_bytes) {
+            return Grant::Mismatch(known);
+        }
         let needed = request.peak + if resident.is_some() { 0 } else { request.key_bytes };
         let idle = |key: &Resident<V>| key.users == 0 && key.id != request.key;
         let idle_bytes: u64 = self.keys.iter().filter(|key| idle(key)).map(|key| key.bytes).sum();
@@ -190,12 +205,15 @@ impl<V> Card<V> {
         let ticket = ledger.tickets;
         ledger.tickets += 1;
         ledger.waiting.push_back(ticket);
+        let give_up = |mut ledger: MutexGuard<'_, Ledger<V>>, error| {
+            ledger.waiting.retain(|&other| other != ticket);
+            drop(ledger);
+            self.granted.notify_all();
+            Err(error)
+        };
         let slot = loop {
             if cancelled() {
-                ledger.waiting.retain(|&other| other != ticket);
-                drop(ledger);
-                self.granted.notify_all();
-                return Err(LeaseError::Cancelled);
+                return give_up(ledger, LeaseError::Cancelled);
             }
             let first = ledger.waiting.front() == Some(&ticket);
             match if first { ledger.grant(request) } else { Grant::NotYet } {
@@ -203,11 +221,15 @@ impl<V> Card<V> {
                 Grant::Evict(keys) => {
                     drop(ledger);
                     let bytes = keys.iter().map(|key| key.bytes).sum::<u64>();
-                    drop(keys);
+                    shielded("the drop of a key", || drop(keys));
                     ledger = lock(&self.ledger);
                     ledger.free += bytes;
                 }
                 Grant::NotYet => ledger = wait(&self.granted, ledger),
+                Grant::Mismatch(known) => {
+                    let (key, asked) = (request.key, request.key_bytes);
+                    return give_up(ledger, LeaseError::KeyBytes { key, known, asked });
+                }
             }
         };
         ledger.waiting.pop_front();
@@ -240,7 +262,7 @@ impl<V> Card<V> {
         let Some(key) = found.map(|at| ledger.keys.remove(at)) else { return false };
         drop(ledger);
         let bytes = key.bytes;
-        drop(key);
+        shielded("the drop of a key", || drop(key));
         lock(&self.ledger).free += bytes;
         self.granted.notify_all();
         true

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{
     card::LeaseError,
-    sync::{Condvar, Mutex, MutexGuard, lock, wait},
+    sync::{Condvar, Mutex, MutexGuard, lock, shielded, wait},
 };
 
 /// Why a job has no results.
@@ -144,12 +144,16 @@ impl<T, O, E: Error + 'static> State<T, O, E> {
         inner.progress.running -= 1;
         inner.progress.done += 1;
         if !inner.over {
-            inner.tasks[index] = None;
+            let task = inner.tasks[index].take();
             inner.outputs[index] = Some(output);
             if inner.outputs.iter().all(Option::is_some) {
                 let outputs = std::mem::take(&mut inner.outputs).into_iter().flatten().collect();
                 self.end(inner, Ok(outputs));
+            } else {
+                drop(inner);
             }
+            // Outside of the lock: its drop may ask for the job's progress.
+            shielded("the drop of a task", || drop(task));
         }
     }
 
@@ -177,9 +181,9 @@ impl<T, O, E: Error + 'static> State<T, O, E> {
         drop(inner);
         self.ended.notify_all();
         if let Some(waker) = waker {
-            waker.wake();
+            shielded("a waker", || waker.wake());
         }
-        drop((tasks, outputs));
+        shielded("the drop of tasks and results", || drop((tasks, outputs)));
     }
 }
 

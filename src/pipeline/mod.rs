@@ -242,6 +242,10 @@ impl<S: Stages> Drop for Pipeline<S> {
             place.card.wake();
         }
         for thread in self.threads.drain(..) {
+            // Whoever holds the last reference may be a worker itself, in a waker or the drop of a task.
+            if thread.thread().id() == std::thread::current().id() {
+                continue;
+            }
             if thread.join().is_err() {
                 tracing::error!("a worker of the pipeline had panicked");
             }

@@ -123,7 +123,11 @@ impl Recorder {
             *known = Some(known.map_or(shift, |known| known.min(shift)));
         }
         for busy in busy {
-            self.event(Event { tag: Tag { what: busy.label, ..tag }, begin: busy.begin, end: busy.end });
+            self.event(Event {
+                tag: Tag { what: busy.label, ..tag },
+                begin: busy.begin,
+                end: busy.end.max(busy.begin),
+            });
         }
     }
 

@@ -10,6 +10,7 @@ use super::{
     Fault, JobError, Kind, LeaseError, Locks, Shared, Stages,
     card::{Execution, Lease},
     queue::Entry,
+    sync::shielded,
     timeline::{Event, Tag},
 };
 
@@ -27,21 +28,25 @@ pub(super) fn work<S: Stages>(shared: &Shared<S>, place: usize, worker: usize) {
         let result = catch_unwind(AssertUnwindSafe(|| run.stages(&task)))
             .unwrap_or_else(|panic| Err(Stop::Fault(Fault::Panic(message(&*panic)))));
         let stage = run.stage.get();
-        drop(task);
+        shielded("the drop of a task", || drop(task));
         match result {
             Ok(output) => shared.queue.succeed(place, &entry, output),
             Err(Stop::Job) => shared.queue.abandon(place, &entry),
             Err(Stop::Fault(fault)) => {
                 let state = &shared.places[place];
-                let elsewhere = match &fault {
-                    Fault::Stage(error) => state.stages.retry(error),
-                    Fault::Lease(LeaseError::TooLarge { .. }) => true,
-                    _ => false,
-                };
+                let (mut elsewhere, mut alive) = (false, true);
+                shielded("a look at a failure", || {
+                    alive = state.stages.alive();
+                    elsewhere = match &fault {
+                        Fault::Stage(error) => state.stages.retry(error),
+                        Fault::Lease(LeaseError::TooLarge { .. }) => true,
+                        _ => false,
+                    };
+                });
                 let (job, partition) = (entry.job.id, entry.index);
                 let error = JobError::Partition { job, partition, place: state.name.clone(), stage, fault };
                 tracing::warn!(%error, "a partition failed");
-                if !state.stages.alive() {
+                if !alive {
                     tracing::error!(place = state.name, "the place is given up");
                     shared.queue.retire(place);
                 }
