@@ -1,11 +1,15 @@
-//! `cargo bench --bench msm`: MSMs over resident bases and scalars, every result checked, wall time and device time.
+//! `cargo bench --bench msm`: MSMs over resident bases and scalars, every result checked, wall time and device time,
+//! with arkworks and blst on the processors of the same machine beside them.
 //!
 //! A filter runs one row, as in `cargo bench --bench msm -- g1/u64/uniform/2^16`. `PROOFLANE_RECORD=<dir>` appends the
-//! rows that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes.
+//! rows that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes. A table and `target/msm.svg` end it.
 
 #[path = "../src/cli/record.rs"]
 #[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
 mod record;
+
+#[path = "msm/chart.rs"]
+mod chart;
 
 use std::{
     cell::RefCell,
@@ -13,9 +17,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ark_bls12_381::{Fr, G1Projective, G2Projective};
-use ark_ff::{UniformRand, Zero};
+use ark_bls12_381::{Fq, Fq2, Fr, G1Affine, G1Projective, G2Affine, G2Projective};
+use ark_ff::{BigInteger, PrimeField, UniformRand, Zero};
 use ark_std::rand::{Rng, SeedableRng, rngs::StdRng};
+use blst::{MultiPoint, blst_fp, blst_fp2, blst_p1, blst_p1_affine, blst_p2, blst_p2_affine};
 use criterion::{BenchmarkId, Criterion};
 use prooflane::{
     device::{self, Gpu},
@@ -31,91 +36,231 @@ const ON_DEVICE: Options = Options { window: None, stage: None, cpu_below: 0 };
 /// until there are more.
 const POINTS: usize = 1 << 14;
 
+/// As many sizes as end in minutes on a CPU.
+const CPU_UP_TO: u32 = 20;
+
+/// Distributions of scalars, worst cases among them: `equal` has all of a window in one bucket, `one` all in one bucket
+/// altogether, `small64` leaves most windows empty.
+const DISTRIBUTIONS: [&str; 5] = ["uniform", "sparse10", "equal", "one", "small64"];
+
 fn scalars(distribution: &str, n: usize, rng: &mut StdRng) -> Vec<Fr> {
-    let sparse = distribution == "sparse10";
-    let bit = |rng: &mut StdRng| Fr::from(rng.gen_range(0..2u64));
-    (0..n).map(|_| if sparse && !rng.gen_ratio(1, 10) { bit(rng) } else { Fr::rand(rng) }).collect()
+    let same = Fr::rand(rng);
+    let draw = |_| match distribution {
+        "uniform" => Fr::rand(rng),
+        "sparse10" if rng.gen_ratio(1, 10) => Fr::rand(rng),
+        "sparse10" => Fr::from(rng.gen_range(0..2u64)),
+        "equal" => same,
+        "one" => Fr::from(1u64),
+        "small64" => Fr::from(rng.r#gen::<u64>()),
+        other => unreachable!("no distribution {other}"),
+    };
+    (0..n).map(draw).collect()
 }
 
-/// One row: bases `2^(i mod POINTS) P`, so that the sum is one scalar times `P`, whatever the size.
-fn row<G: Source>(
-    criterion: &mut Criterion,
-    kernels: &Kernels,
-    log_n: u32,
-    distribution: &str,
-    rows: &RefCell<Vec<Row>>,
-) {
+/// Bases, scalars, and their sum. Bases are `2^(i mod POINTS) P`, so that the sum is one scalar times `P`, whatever the
+/// size.
+struct Case<G: Source> {
+    points: Vec<G::Affine>,
+    scalars: Vec<Fr>,
+    want: G,
+}
+
+fn case<G: Source>(log_n: u32, distribution: &str) -> Case<G> {
     let n = 1usize << log_n;
-    let (group, variant) = (G::GROUP.name(), kernels.format().name());
-    let prepared = RefCell::new(None);
-    let measured: RefCell<Vec<(Duration, Duration)>> = RefCell::default();
-    let stages: RefCell<Vec<(String, Vec<Duration>)>> = RefCell::default();
-    let once = |(bases, scalars, want): &(Bases<G>, Scalars, G)| {
-        let begin = Instant::now();
-        let mut steps = Steps::new(kernels.gpu().limits());
-        let recorded = msm::record(kernels, &mut steps, bases, scalars, &ON_DEVICE).expect("a plan");
-        let (rows, intervals) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
-        let sum = recorded.sum(&rows.concat()).expect("a sum");
-        let wall = begin.elapsed();
-        assert_eq!(sum, *want, "{group}/{variant}/{distribution}/2^{log_n}: a wrong sum");
-        measured.borrow_mut().push((wall, intervals.iter().map(|i| i.end.saturating_sub(i.start)).sum()));
-        for interval in intervals {
-            let took = interval.end.saturating_sub(interval.start);
-            let mut stages = stages.borrow_mut();
-            match stages.iter_mut().find(|stage| stage.0 == interval.label) {
-                Some(stage) => stage.1.push(took),
-                None => stages.push((interval.label.to_string(), vec![took])),
-            }
-        }
-        wall
-    };
+    let rng = &mut StdRng::seed_from_u64(u64::from(log_n));
+    let start = G::rand(rng);
+    let chain: Vec<G> = successors(Some(start), |&point| Some(point + point)).take(POINTS.min(n)).collect();
+    let points = G::normalize_batch(&chain).iter().copied().cycle().take(n).collect();
+    let scalars = scalars(distribution, n, rng);
+    let powers = successors(Some(Fr::from(1u64)), |&power| Some(power + power));
+    let powers: Vec<Fr> = powers.take(POINTS.min(n)).collect();
+    let factor = scalars.iter().zip(powers.iter().cycle()).fold(Fr::zero(), |sum, (s, p)| sum + *s * p);
+    Case { points, scalars, want: start * factor }
+}
+
+/// Of one run: wall time, and the device's time by stage.
+type Ran = (Duration, Vec<(&'static str, Duration)>);
+
+/// A row that is to be measured.
+struct Named<'a> {
+    group: &'static str,
+    variant: &'a str,
+    distribution: &'static str,
+    log_n: u32,
+    adapter: &'a str,
+}
+
+/// Measures what `prepare` makes, which checks its result in each run. Nothing is prepared for a row that a filter leaves
+/// out.
+fn measure<'a, R: FnMut() -> Ran + 'a>(
+    criterion: &mut Criterion,
+    rows: &RefCell<Vec<Row>>,
+    named: &Named<'_>,
+    bytes: impl Fn() -> Option<u64>,
+    prepare: impl Fn() -> R + 'a,
+) {
+    let Named { group, variant, distribution, log_n, adapter } = *named;
+    let mut prepared = None;
+    let mut measured: Vec<Ran> = Vec::new();
     let mut benches = criterion.benchmark_group(format!("{group}/{variant}/{distribution}"));
     benches.bench_function(BenchmarkId::from_parameter(format!("2^{log_n}")), |bencher| {
-        // Made here, so that rows which a filter leaves out cost nothing.
-        let mut prepared = prepared.borrow_mut();
-        let case = prepared.get_or_insert_with(|| {
-            let rng = &mut StdRng::seed_from_u64(u64::from(log_n));
-            let start = G::rand(rng);
-            let chain: Vec<G> = successors(Some(start), |&point| Some(point + point)).take(POINTS.min(n)).collect();
-            let some = G::normalize_batch(&chain);
-            let points: Vec<G::Affine> = some.iter().copied().cycle().take(n).collect();
-            let scalars = scalars(distribution, n, rng);
-            let powers = successors(Some(Fr::from(1u64)), |&power| Some(power + power));
-            let powers: Vec<Fr> = powers.take(POINTS.min(n)).collect();
-            let factor = scalars.iter().zip(powers.iter().cycle()).fold(Fr::zero(), |sum, (s, p)| sum + *s * p);
-            let bases = Bases::<G>::load(kernels, &points).expect("bases");
-            let case = (bases, Scalars::upload(kernels, &scalars).expect("scalars"), start * factor);
+        let run = prepared.get_or_insert_with(|| {
+            let mut run = prepare();
             // First use: compiles, and raises the clock of an idle card. criterion calls this closure once a sample.
-            once(&case);
-            measured.borrow_mut().clear();
-            stages.borrow_mut().clear();
-            case
+            run();
+            run
         });
-        bencher.iter_custom(|iterations| (0..iterations).map(|_| once(case)).sum());
+        let mut once = || {
+            let ran = run();
+            let wall = ran.0;
+            measured.push(ran);
+            wall
+        };
+        bencher.iter_custom(|iterations| (0..iterations).map(|_| once()).sum());
     });
     benches.finish();
-    let measured = measured.into_inner();
-    if measured.is_empty() {
-        return;
+    let Some((_, stages)) = measured.first() else { return };
+    let of = |stage: usize| -> Vec<Duration> { measured.iter().map(|ran| ran.1[stage].1).collect() };
+    let told = |(index, (name, _)): (usize, &(&str, _))| format!("{name} {:.3}", ms(record::median(&of(index))));
+    let told: Vec<_> = stages.iter().enumerate().map(told).collect();
+    let device: Vec<Duration> = measured.iter().map(|ran| ran.1.iter().map(|stage| stage.1).sum()).collect();
+    if !told.is_empty() {
+        println!("  stages on the device, median ms: {}", told.join(", "));
     }
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    let stages = stages.into_inner();
-    let stages: Vec<_> =
-        stages.iter().map(|(label, times)| format!("{label} {:.3}", ms(record::median(times)))).collect();
-    println!("  stages on the device, median ms: {}", stages.join(", "));
-    let (times, device): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
     rows.borrow_mut().push(Row {
         bench: "msm",
         group,
         variant: variant.into(),
         distribution: distribution.into(),
         log2n: Some(log_n),
-        times,
-        device: Some(record::median(&device)),
-        bytes: Some(kernels.gpu().usage().peak),
+        device: (!told.is_empty()).then(|| record::median(&device)),
+        times: measured.iter().map(|ran| ran.0).collect(),
+        bytes: bytes(),
         checked: true,
-        adapter: kernels.gpu().info().name.clone(),
+        adapter: adapter.into(),
     });
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// One row on the device.
+fn on_device<G: Source>(
+    criterion: &mut Criterion,
+    kernels: &Kernels,
+    (log_n, distribution): (u32, &'static str),
+    rows: &RefCell<Vec<Row>>,
+) {
+    let (variant, adapter) = (kernels.format().name(), &kernels.gpu().info().name);
+    let named = Named { group: G::GROUP.name(), variant, distribution, log_n, adapter };
+    measure(
+        criterion,
+        rows,
+        &named,
+        || Some(kernels.gpu().usage().peak),
+        || {
+            let case = case::<G>(log_n, distribution);
+            let bases = Bases::<G>::load(kernels, &case.points).expect("bases");
+            let scalars = Scalars::upload(kernels, &case.scalars).expect("scalars");
+            move || {
+                let begin = Instant::now();
+                let mut steps = Steps::new(kernels.gpu().limits());
+                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, &ON_DEVICE).expect("a plan");
+                let (rows, intervals) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
+                let sum = recorded.sum(&rows.concat()).expect("a sum");
+                let wall = begin.elapsed();
+                assert_eq!(sum, case.want, "a wrong sum: {distribution} 2^{log_n}");
+                let mut stages: Vec<(&'static str, Duration)> = Vec::new();
+                for interval in intervals {
+                    let took = interval.end.saturating_sub(interval.start);
+                    match stages.iter_mut().find(|stage| stage.0 == interval.label) {
+                        Some(stage) => stage.1 += took,
+                        None => stages.push((interval.label, took)),
+                    }
+                }
+                (wall, stages)
+            }
+        },
+    );
+}
+
+/// One row of a library on this machine's processors, all threads: `prepare` makes what `sum` takes.
+fn on_cpu<G: Source, T>(
+    criterion: &mut Criterion,
+    variant: &str,
+    log_n: u32,
+    rows: &RefCell<Vec<Row>>,
+    prepare: fn(&Case<G>) -> T,
+    sum: fn(&Case<G>, &T) -> G,
+) {
+    let named = Named { group: G::GROUP.name(), variant, distribution: "uniform", log_n, adapter: "cpu" };
+    measure(
+        criterion,
+        rows,
+        &named,
+        || None,
+        || {
+            let case = case::<G>(log_n, "uniform");
+            let ready = prepare(&case);
+            move || {
+                let begin = Instant::now();
+                let sum = sum(&case, &ready);
+                let wall = begin.elapsed();
+                assert_eq!(sum, case.want, "a wrong sum: {log_n}");
+                (wall, Vec::new())
+            }
+        },
+    );
+}
+
+/// Both libraries keep elements in Montgomery form over 2^384.
+fn fp(x: Fq) -> blst_fp {
+    blst_fp { l: x.0.0 }
+}
+
+fn fp2(x: Fq2) -> blst_fp2 {
+    blst_fp2 { fp: [fp(x.c0), fp(x.c1)] }
+}
+
+fn fq(x: blst_fp) -> Fq {
+    Fq::new_unchecked(ark_ff::BigInt(x.l))
+}
+
+fn fq2(x: blst_fp2) -> Fq2 {
+    Fq2::new(fq(x.fp[0]), fq(x.fp[1]))
+}
+
+fn bytes(scalars: &[Fr]) -> Vec<u8> {
+    scalars.iter().flat_map(|scalar| scalar.into_bigint().to_bytes_le()).collect()
+}
+
+/// Points and scalars as blst takes them; no base of these benches is infinity.
+fn blst_g1(case: &Case<G1Projective>) -> (Vec<blst_p1_affine>, Vec<u8>) {
+    let point = |p: &G1Affine| blst_p1_affine { x: fp(p.x), y: fp(p.y) };
+    (case.points.iter().map(point).collect(), bytes(&case.scalars))
+}
+
+fn blst_g2(case: &Case<G2Projective>) -> (Vec<blst_p2_affine>, Vec<u8>) {
+    let point = |p: &G2Affine| blst_p2_affine { x: fp2(p.x), y: fp2(p.y) };
+    (case.points.iter().map(point).collect(), bytes(&case.scalars))
+}
+
+fn baselines(criterion: &mut Criterion, log_n: u32, rows: &RefCell<Vec<Row>>) {
+    on_cpu::<G1Projective, ()>(criterion, "arkworks", log_n, rows, |_| (), |case, ()| ark_sum(case));
+    on_cpu::<G2Projective, ()>(criterion, "arkworks", log_n, rows, |_| (), |case, ()| ark_sum(case));
+    on_cpu(criterion, "blst", log_n, rows, blst_g1, |_, (points, scalars)| {
+        let blst_p1 { x, y, z } = points.as_slice().mult(scalars, 255);
+        G1Projective { x: fq(x), y: fq(y), z: fq(z) }
+    });
+    on_cpu(criterion, "blst", log_n, rows, blst_g2, |_, (points, scalars)| {
+        let blst_p2 { x, y, z } = points.as_slice().mult(scalars, 255);
+        G2Projective { x: fq2(x), y: fq2(y), z: fq2(z) }
+    });
+}
+
+fn ark_sum<G: Source>(case: &Case<G>) -> G {
+    G::msm_unchecked(&case.points, &case.scalars)
 }
 
 fn sizes(gpu: &Gpu) -> std::ops::RangeInclusive<u32> {
@@ -144,24 +289,28 @@ fn main() {
     for format in Format::ALL.into_iter().filter(|format| format.supported(gpu.features())) {
         let kernels = Kernels::new(gpu.clone(), format);
         for log_n in sizes(&gpu).step_by(2) {
-            for distribution in ["uniform", "sparse10"] {
-                row::<G1Projective>(&mut criterion, &kernels, log_n, distribution, &rows);
-                row::<G2Projective>(&mut criterion, &kernels, log_n, distribution, &rows);
+            for distribution in DISTRIBUTIONS {
+                on_device::<G1Projective>(&mut criterion, &kernels, (log_n, distribution), &rows);
+                on_device::<G2Projective>(&mut criterion, &kernels, (log_n, distribution), &rows);
             }
         }
+    }
+    for log_n in sizes(&gpu).step_by(2).filter(|log_n| *log_n <= CPU_UP_TO) {
+        baselines(&mut criterion, log_n, &rows);
     }
     let rows = rows.into_inner();
     println!("\n{:<28} {:>10} {:>10} {:>10}", "checked", "median ms", "min ms", "device ms");
     for row in &rows {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let name = format!("{}/{}/{}/2^{}", row.group, row.variant, row.distribution, row.log2n.unwrap_or_default());
         let min = row.times.iter().min().copied().unwrap_or_default();
-        println!(
-            "{name:<28} {:>10.3} {:>10.3} {:>10.3}",
-            ms(record::median(&row.times)),
-            ms(min),
-            ms(row.device.unwrap_or_default())
-        );
+        let device = row.device.map_or(String::new(), |time| format!("{:.3}", ms(time)));
+        println!("{name:<28} {:>10.3} {:>10.3} {device:>10}", ms(record::median(&row.times)), ms(min));
+    }
+    let picture = std::path::Path::new("target/msm.svg");
+    match chart::draw(picture, &rows) {
+        Ok(true) => println!("drawn in {}", picture.display()),
+        Ok(false) => {}
+        Err(error) => println!("{} could not be drawn: {error}", picture.display()),
     }
     if let Ok(directory) = std::env::var("PROOFLANE_RECORD") {
         let file = record::append(directory.as_ref(), &rows).expect("records");
