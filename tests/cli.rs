@@ -107,7 +107,7 @@ fn bad_arguments_are_refused() {
         (&["demo", "sapling", "--seed", "one"], "invalid digit"),
         (&["demo", "partitions", "--partitions", "0"], "0 is not in 1..=10000"),
         (&["demo", "partitions", "--workers", "65"], "65 is not in 1..=64"),
-        (&["demo", "partitions", "--log2", "1"], "1 is not in 2..=27"),
+        (&["demo", "partitions", "--log2", "1"], "1 is not in 2..=24"),
         (&["demo", "partitions", "--budget", "0"], "0 is not in 1..=16777216"),
         (&["demo", "partitions", "--circuit", "spend", "--log2", "8"], "--log2 is of the circuit 'bits'"),
         (&["demo", "partitions", "--circuit", "orchard"], "possible values: bits, output, spend"),

@@ -83,8 +83,9 @@ struct Partitions {
     /// Which circuit: nine tenths bits, of --log2 rows, or one of Sapling's
     #[arg(long, default_value = "bits")]
     circuit: PartitionCircuit,
-    /// Binary logarithm of the rows of `bits`, 14 if absent; its key is made anew, which takes the longer, the larger it is
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=27))]
+    /// Binary logarithm of the rows of `bits`, 14 if absent; its key is made anew: at 20 in half a minute on 16 processors and
+    /// some 2 GiB of memory, and each step doubles both
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=24))]
     log2: Option<u32>,
     /// A further adapter to work beside the first, or `none` for the CPU; may be repeated
     #[arg(long, value_name = "ADAPTER")]

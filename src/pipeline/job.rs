@@ -146,7 +146,7 @@ impl<T, O, E: Error + 'static> State<T, O, E> {
         if !inner.over {
             let task = inner.tasks[index].take();
             inner.outputs[index] = Some(output);
-            if inner.outputs.iter().all(Option::is_some) {
+            if inner.progress.done == inner.outputs.len() {
                 let outputs = std::mem::take(&mut inner.outputs).into_iter().flatten().collect();
                 self.end(inner, Ok(outputs));
             } else {
@@ -243,12 +243,16 @@ impl<T, O, E: Error + 'static> Future for Job<T, O, E> {
 
     /// Ready once; polled again after that it is [`JobError::Closed`].
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Cloned before the lock is taken, and the one before dropped after: both are the caller's code.
+        let waker = context.waker().clone();
         let mut inner = lock(&self.state.inner);
         match inner.result.take() {
             Some(result) => Poll::Ready(result),
             None if inner.over => Poll::Ready(Err(JobError::Closed { job: self.state.id })),
             None => {
-                inner.waker = Some(context.waker().clone());
+                let before = inner.waker.replace(waker);
+                drop(inner);
+                drop(before);
                 Poll::Pending
             }
         }
