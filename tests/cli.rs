@@ -153,7 +153,11 @@ fn partitions_are_proved_and_drawn() {
 /// Refused before the job, with all numbers; the CPU needs no device memory.
 #[test]
 fn a_budget_that_holds_no_partition() {
-    let (code, report) = json(&["demo", "partitions", "--json", "--budget", "1", "--log2", "12"], &[]);
+    let file = std::env::temp_dir().join(format!("prooflane-refused-{}.svg", std::process::id()));
+    let path = file.to_str().expect("a path");
+    let demo = ["demo", "partitions", "--json", "--budget", "1", "--log2", "12", "--timeline", path];
+    let (code, report) = json(&demo, &[]);
+    assert_eq!(std::fs::remove_file(&file).is_ok(), code == Some(0), "a drawing is there if there was a job");
     if code == Some(0) {
         assert!(report["places"][0]["name"].as_str().is_some_and(|name| name.starts_with("CPU")), "{report:#}");
     } else {

@@ -7,12 +7,10 @@ mod common;
 
 use std::sync::Arc;
 
-use ark_bls12_381::Fr;
 use ark_ec::PrimeGroup;
-use circuits::Chain;
+use circuits::{Chain, blinding, task};
 use common::{alone, formats, gpu};
 use prooflane::{
-    arkworks::record,
     device::{DeviceError, Gpu, Pool},
     engine::{Engine, Loaded, PipelineOptions, ProofStages, ProofTask, SharedKey, Work, places},
     groth16::{ProveError, Sums, proof_to_bytes},
@@ -135,9 +133,8 @@ fn a_fault_at_any_stage_of_a_proof() {
     let _alone = alone();
     let engine = Engine::on(gpu().clone(), Some(formats()[0])).expect("an engine");
     let circuit = Chain::new(20, 1);
-    let assignment = Arc::new(record(circuit).expect("an assignment"));
-    let key = SharedKey::new(Arc::new((&circuit.key()).try_into().expect("a key")));
-    let blinding = |i: u64| (Fr::from(i + 2), Fr::from(3 * i + 5));
+    let assignment = circuit.assignment();
+    let key = SharedKey::new(circuit.proving_key());
     let sequential = engine.load(key.key().clone()).expect("a prover");
     let want: Vec<_> = (0..4)
         .map(|i| {
@@ -152,8 +149,9 @@ fn a_fault_at_any_stage_of_a_proof() {
     cases.push(("read back", Trouble::Corrupt));
     let pipeline = faulty(&engine);
     let tasks = |trouble: Told| {
-        let task = |i| ProofTask { key: key.clone(), assignment: assignment.clone(), blinding: blinding(i) };
-        (0..4).map(|i| Task { proof: task(i), trouble: trouble.filter(|_| i == 2) }).collect::<Vec<_>>()
+        (0..4)
+            .map(|i| Task { proof: task(&key, &assignment, i), trouble: trouble.filter(|_| i == 2) })
+            .collect::<Vec<_>>()
     };
     for (stage, trouble) in cases {
         for retry in [false, true] {
@@ -193,11 +191,11 @@ fn cancelled_at_any_moment() {
     let _alone = alone();
     let engine = Engine::on(gpu().clone(), Some(formats()[0])).expect("an engine");
     let circuit = Chain::new(300, 1);
-    let assignment = Arc::new(record(circuit).expect("an assignment"));
-    let key = SharedKey::new(Arc::new((&circuit.key()).try_into().expect("a key")));
+    let assignment = circuit.assignment();
+    let key = SharedKey::new(circuit.proving_key());
     let options = PipelineOptions::default();
     let pipeline = prooflane::engine::pipeline(std::slice::from_ref(&engine), &options).expect("a pipeline");
-    let task = || ProofTask { key: key.clone(), assignment: assignment.clone(), blinding: (Fr::from(2), Fr::from(3)) };
+    let task = || task(&key, &assignment, 0);
     pipeline.preload(&key).expect("a loaded key");
     let resident = gpu().usage().leased;
     let begin = std::time::Instant::now();

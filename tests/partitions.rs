@@ -3,16 +3,14 @@
 mod circuits;
 mod common;
 
-use std::sync::Arc;
-
 use ark_bls12_381::Fr;
-use circuits::Chain;
+use circuits::{Chain, task};
 use common::{alone, formats, gpu};
 use prooflane::{
     arkworks::record,
     device::{Gpu, Limits},
     engine::{Engine, PipelineOptions, ProofStages, ProofTask, SharedKey, pipeline},
-    groth16::{Assignment, AssignmentError, GpuBackend, ProveError, ProvingKey, proof_to_bytes},
+    groth16::{AssignmentError, GpuBackend, ProveError, proof_to_bytes},
     pipeline::{Fault, JobError, JobOptions, LeaseError, Locks, Options, Pipeline},
 };
 
@@ -22,14 +20,6 @@ fn engine(limits: Option<Limits>) -> Engine {
         None => gpu().clone(),
     };
     Engine::on(gpu, Some(formats()[0])).expect("an engine")
-}
-
-fn key(circuit: Chain) -> Arc<ProvingKey> {
-    Arc::new((&circuit.key()).try_into().expect("a key"))
-}
-
-fn task(key: &Arc<SharedKey>, assignment: &Arc<Assignment>, i: u64) -> ProofTask {
-    ProofTask { key: key.clone(), assignment: assignment.clone(), blinding: (Fr::from(i + 2), Fr::from(3 * i + 5)) }
 }
 
 fn prove(pipeline: &Pipeline<ProofStages>, tasks: Vec<ProofTask>) -> Vec<[u8; 192]> {
@@ -49,7 +39,7 @@ fn memory_is_what_the_arena_counts() {
         let kernels = engine.kernels().expect("a device");
         for (constraints, publics) in [(1, 1), (300, 2), (5000, 1)] {
             let circuit = Chain::new(constraints, publics);
-            let (key, assignment) = (key(circuit), record(circuit).expect("an assignment"));
+            let (key, assignment) = (circuit.proving_key(), record(circuit).expect("an assignment"));
             let memory = GpuBackend::memory(kernels, &key).expect("a plan");
             let before = kernels.gpu().usage().leased;
             let prover = engine.load(key.clone()).expect("a prover");
@@ -68,8 +58,8 @@ fn proofs_equal_the_sequential_provers() {
     let _alone = alone();
     let engine = engine(None);
     let circuits = [Chain::new(40, 1), Chain::new(700, 3)];
-    let keys = circuits.map(key);
-    let assignments = circuits.map(|circuit| Arc::new(record(circuit).expect("an assignment")));
+    let keys = circuits.map(Chain::proving_key);
+    let assignments = circuits.map(Chain::assignment);
     let want: Vec<_> = (0..10u64)
         .map(|i| {
             let which = usize::from(i % 3 == 0);
@@ -100,7 +90,7 @@ fn a_budget_of_little_more_than_one_partition() {
     let engine = engine(None);
     engine.self_test().expect("a sound device");
     let circuit = Chain::new(700, 1);
-    let (key, assignment) = (key(circuit), Arc::new(record(circuit).expect("an assignment")));
+    let (key, assignment) = (circuit.proving_key(), circuit.assignment());
     let memory = GpuBackend::memory(engine.kernels().expect("a device"), &key).expect("a plan");
     let shared = SharedKey::new(key);
     let with = |budget| {
@@ -134,8 +124,8 @@ fn a_bad_witness_fails_its_job_only() {
     let engine = engine(None);
     let circuit = Chain::new(40, 1);
     let wrong = Chain { wrong: Some(7), ..circuit };
-    let shared = SharedKey::new(key(circuit));
-    let [good, bad] = [circuit, wrong].map(|circuit| Arc::new(record(circuit).expect("an assignment")));
+    let shared = SharedKey::new(circuit.proving_key());
+    let [good, bad] = [circuit, wrong].map(|circuit| circuit.assignment());
     let pipeline = pipeline(&[engine], &PipelineOptions::default()).expect("a pipeline");
     let tasks = |bad_at: Option<u64>| {
         let pick = |i| if Some(i) == bad_at { &bad } else { &good };
@@ -163,7 +153,7 @@ fn the_cpu_takes_over_from_a_lost_device() {
     let own = engine(Some(gpu().limits()));
     own.self_test().expect("a sound device");
     let circuit = Chain::new(300, 1);
-    let (key, assignment) = (key(circuit), Arc::new(record(circuit).expect("an assignment")));
+    let (key, assignment) = (circuit.proving_key(), circuit.assignment());
     let shared = SharedKey::new(key.clone());
     let options = PipelineOptions { cpu_fallback: true, ..PipelineOptions::default() };
     let pipeline = pipeline(std::slice::from_ref(&own), &options).expect("a pipeline");
@@ -188,8 +178,8 @@ fn soak() {
     let jobs: u64 = std::env::var("PROOFLANE_SOAK").map_or(200, |n| n.parse().expect("a number of jobs"));
     let engine = engine(None);
     let circuit = Chain::new(10, 1);
-    let shared = SharedKey::new(key(circuit));
-    let assignment = Arc::new(record(circuit).expect("an assignment"));
+    let shared = SharedKey::new(circuit.proving_key());
+    let assignment = circuit.assignment();
     let pipeline = pipeline(std::slice::from_ref(&engine), &PipelineOptions::default()).expect("a pipeline");
     let run = |from: u64, to: u64| {
         let submit = |i| pipeline.submit(vec![task(&shared, &assignment, i)], JobOptions::default()).expect("a job");

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use ark_bls12_381::Fr;
 use ark_ff::Field;
-use circuits::Chain;
+use circuits::{Chain, blinding, task};
 use common::{alone, formats, gpu};
 use prooflane::{
-    arkworks::record,
     device::{DeviceError, Gpu, Pool, Span},
     encoding::{fr_bytes, fr_from_bytes},
-    engine::{Engine, EngineError, PipelineOptions, ProofTask, SharedKey, places},
+    engine::{Engine, EngineError, PipelineOptions, SharedKey, places},
     groth16::proof_to_bytes,
     kernel::{Encoded, Kernels, Steps, Submitted, table::PROBE_FR, twins::ProbeParams},
     pipeline::{Busy, Card, JobOptions, Locks, Options, Pipeline, Place, Request, Stages},
@@ -159,10 +158,9 @@ fn several_places_share_a_job() {
     let second = Engine::on(Gpu::open(&common::options()).expect("a device"), format).expect("an engine");
     let engines = [first, second, Engine::cpu()];
     let circuit = Chain::new(120, 2);
-    let assignment = Arc::new(record(circuit).expect("an assignment"));
-    let key = SharedKey::new(Arc::new((&circuit.key()).try_into().expect("a key")));
+    let assignment = circuit.assignment();
+    let key = SharedKey::new(circuit.proving_key());
     let cpu = Engine::cpu().load(key.key().clone()).expect("a prover");
-    let blinding = |i: u64| (Fr::from(i + 2), Fr::from(3 * i + 5));
     let mut places = places(&engines, &PipelineOptions::default()).expect("places");
     let [a, b, c] = [0, 1, 2].map(|i: usize| &places[i].card);
     assert!(Arc::ptr_eq(a, b) && !Arc::ptr_eq(a, c), "two devices of one card share its bytes and turns");
@@ -172,8 +170,9 @@ fn several_places_share_a_job() {
     places.iter_mut().for_each(|place| place.speed = 1.0);
     let pipeline = Pipeline::new(places, &Options::default()).expect("a pipeline");
     let count = 40;
-    let task = |i| ProofTask { key: key.clone(), assignment: assignment.clone(), blinding: blinding(i) };
-    let job = pipeline.submit((0..count).map(task).collect(), JobOptions::default()).expect("a job");
+    let job = pipeline
+        .submit((0..count).map(|i| task(&key, &assignment, i)).collect(), JobOptions::default())
+        .expect("a job");
     let proofs = job.wait().unwrap_or_else(|error| panic!("{error}"));
     for (i, proof) in (0..count).zip(&proofs) {
         let (r, s) = blinding(i);

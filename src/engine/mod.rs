@@ -184,7 +184,7 @@ impl Engine {
     }
 
     /// Multiplications in Fq per second, measured unless [`Self::rates`] has it: to compare places with.
-    pub fn speed(&self) -> Result<f64, EngineError> {
+    pub(crate) fn speed(&self) -> Result<f64, EngineError> {
         let Some(kernels) = self.kernels() else { return Ok(selftest::multiplication_rate_of_cpu()) };
         match self.rates().iter().find(|(format, _)| *format == kernels.format()) {
             Some((_, rate)) => Ok(*rate),

@@ -98,11 +98,13 @@ impl<G: Source> Bases<G> {
 
     /// Scalars that an MSM over these bases reads.
     pub fn scalars(&self) -> usize {
-        match self.positions.as_deref() {
-            Some(positions) => positions.last().map_or(0, |&last| last as usize + 1),
-            None => self.n,
-        }
+        scalars(self.n, self.positions.as_deref())
     }
+}
+
+/// Scalars that `n` bases refer to.
+pub(super) fn scalars(n: usize, positions: Option<&[u32]>) -> usize {
+    positions.map_or(n, |positions| positions.last().map_or(0, |&last| last as usize + 1))
 }
 
 /// Scalars on a device: 8 words each, and the factor that makes them plain.

@@ -77,10 +77,9 @@ pub fn memory_estimate(
     options: &Options,
 ) -> Result<Memory, MsmError> {
     let plan = Plan::new(group, n, positions, limits, options.window)?;
-    let scalars = positions.map_or(n, |positions| positions.last().map_or(0, |&last| last as usize + 1));
     Ok(Memory {
         bases: leased(n as u64 * group.affine_bytes()) + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
-        scalars: leased(32 * scalars as u64),
+        scalars: leased(32 * bases::scalars(n, positions) as u64),
         work: plan.leased_bytes(),
     })
 }

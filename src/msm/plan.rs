@@ -200,6 +200,7 @@ impl fmt::Display for Plan {
         for level in &self.levels {
             writeln!(f, "  sum {} items, {} a thread, {} threads", level.n, level.chunk, level.threads)?;
         }
+        writeln!(f, "  join runs over up to {} threads after the first", self.join)?;
         for fold in &self.folds {
             writeln!(f, "  fold to {} nodes of {} values a window", fold.nodes, fold.values + 1)?;
         }
@@ -332,7 +333,7 @@ mod tests {
                         assert!(chunk.bases.len() as u64 * group.affine_bytes() <= binding);
                         assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
                     }
-                    for (what, bytes) in plan.sizes() {
+                    for (what, bytes) in plan.sizes().into_iter().chain([("a row", plan.row_bytes())]) {
                         assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
                     }
                     assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));

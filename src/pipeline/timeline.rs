@@ -211,6 +211,14 @@ impl Timeline {
         idle
     }
 
+    /// [`Self::idle`] as a sentence, without what is below a twentieth of a millisecond; nothing if nothing is left.
+    pub fn waits(&self, place: usize) -> Option<String> {
+        let idle = self.idle(place).into_iter().map(|(what, time)| (what, ms(time))).filter(|(_, time)| *time >= 0.05);
+        let parts: Vec<_> = idle.map(|(what, time)| format!("{what} {time:.1} ms")).collect();
+        let all = parts.join(", ");
+        (!parts.is_empty()).then(|| format!("between its first kernel and its last it waited for {all}"))
+    }
+
     /// How busy a place was; nothing if it ran nothing.
     pub fn utilisation(&self, place: usize) -> Option<Utilisation> {
         let lock = self.busy(place, Kind::Host, Some("compute"))?;
@@ -249,17 +257,8 @@ impl Timeline {
             );
         }
         for place in 0..self.places.len() {
-            let idle = self.idle(place);
-            if !idle.is_empty() {
-                let sum: Duration = idle.iter().map(|(_, time)| *time).sum();
-                let told = idle.iter().filter(|(_, time)| ms(*time) >= 0.05);
-                let parts: Vec<_> = told.map(|(what, time)| format!("{what} {:.1}", ms(*time))).collect();
-                let _ = writeln!(
-                    text,
-                    "place {place}: idle for {:.1} ms between its first kernel and its last, waiting for: {}",
-                    ms(sum),
-                    parts.join(", ")
-                );
+            if let Some(waits) = self.waits(place) {
+                let _ = writeln!(text, "place {place}: {waits}");
             }
         }
         text

@@ -22,7 +22,8 @@ use ark_serialize::CanonicalSerialize;
 use ark_std::rand::{Rng, SeedableRng, rngs::StdRng};
 use prooflane::{
     arkworks::record,
-    groth16::{Backend, Prover, ProvingKey, Shape, proof_from_bytes, proof_to_bytes},
+    engine::{ProofTask, SharedKey},
+    groth16::{Assignment, Backend, Prover, ProvingKey, Shape, proof_from_bytes, proof_to_bytes},
 };
 
 /// Loads a key into the backend under test.
@@ -50,6 +51,24 @@ impl Chain {
         let rng = &mut StdRng::seed_from_u64(self.constraints as u64);
         Groth16::<Bls12_381>::generate_random_parameters_with_reduction(self, rng).unwrap()
     }
+
+    pub fn proving_key(self) -> Arc<ProvingKey> {
+        Arc::new((&self.key()).try_into().unwrap())
+    }
+
+    pub fn assignment(self) -> Arc<Assignment> {
+        Arc::new(record(self).unwrap())
+    }
+}
+
+/// `(r, s)` of the `i`-th proof of a job: different, and nobody's secret.
+pub fn blinding(i: u64) -> (Fr, Fr) {
+    (Fr::from(i + 2), Fr::from(3 * i + 5))
+}
+
+/// The `i`-th proof of a job.
+pub fn task(key: &Arc<SharedKey>, assignment: &Arc<Assignment>, i: u64) -> ProofTask {
+    ProofTask { key: key.clone(), assignment: assignment.clone(), blinding: blinding(i) }
 }
 
 impl ConstraintSynthesizer<Fr> for Chain {

@@ -3,6 +3,7 @@
 use std::{
     fmt::Write as _,
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -85,7 +86,7 @@ enum Drawing {
 }
 
 impl Drawing {
-    /// By the file's ending; makes the file, so that nothing is computed for one that can not be.
+    /// By the file's ending, if it can be written: so that nothing is computed for one that can not.
     fn of(path: &Path) -> Result<Self, Failure> {
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         let drawing = match ending.as_str() {
@@ -97,9 +98,15 @@ impl Drawing {
                 return Err(Failure::absent(format!("--timeline {path}: the ending says none of .svg, .json, .txt")));
             }
         };
-        // Not truncated: a job that fails leaves an older drawing as it was.
-        let made = File::options().create(true).append(true).open(path);
-        made.map_err(|error| Failure::failed(format!("--timeline {}: {error}", path.display())))?;
+        // Until there is something to draw, an older drawing stays as it was, and a new one is not left empty.
+        let writable = match File::options().append(true).create_new(true).open(path) {
+            Ok(_) => fs::remove_file(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                File::options().append(true).open(path).map(|_| ())
+            }
+            Err(error) => Err(error),
+        };
+        writable.map_err(|error| Failure::failed(format!("--timeline {}: {error}", path.display())))?;
         Ok(drawing)
     }
 
@@ -196,7 +203,7 @@ pub(crate) fn run(global: &Global, flags: &Partitions) -> Result<(), Failure> {
         passed: verified == flags.partitions as usize,
     };
     output.report(&report)?;
-    output.text(&text(&report))?;
+    output.text(&text(&report, &timeline))?;
     match report.passed {
         true => Ok(()),
         false => Err(Failure::failed(format!("{verified} of {} proofs verify", flags.partitions)).reported()),
@@ -263,7 +270,7 @@ fn watched(
     })
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &Report, timeline: &Timeline) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -285,11 +292,8 @@ fn text(report: &Report) -> String {
         let budget = if capacity == u64::MAX { "no budget".into() } else { format!("of {}", bytes(capacity)) };
         let _ =
             writeln!(text, "place {index}     {} proofs, {busy}, {} at the peak, {budget}", place.proofs, bytes(peak));
-        let waits = place.idle_ms.iter().filter(|(_, time)| *time >= 0.05);
-        let waits: Vec<_> = waits.map(|(stage, time)| format!("{stage} {time:.1} ms")).collect();
-        if !waits.is_empty() {
-            let _ =
-                writeln!(text, "            between its first kernel and its last it waited for {}", waits.join(", "));
+        if let Some(waits) = timeline.waits(index) {
+            let _ = writeln!(text, "            {waits}");
         }
     }
     if let Some(path) = &report.timeline {
