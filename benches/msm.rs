@@ -31,10 +31,11 @@ use prooflane::{
 use record::Row;
 
 /// Nothing is left to the host.
-const ON_DEVICE: Options = Options { window: None, stage: None, cpu_below: 0 };
-/// Different points; longer vectors repeat them. They fill 1.5 MiB in G1, so gathers from beyond caches are not measured
-/// until there are more.
-const POINTS: usize = 1 << 14;
+const ON_DEVICE: Options = Options { window: None, rounds: None, tables: 1, stage: None, cpu_below: 0 };
+/// Different points; longer vectors repeat them. They lie apart on the device all the same, in as many bytes as other points
+/// would take. A bucket that takes a point twice adds it to itself, which the rounds of pairs do by a slower way: with so
+/// many points that is rare.
+const POINTS: usize = 1 << 18;
 
 /// As many sizes as end in minutes on a CPU.
 const CPU_UP_TO: u32 = 20;
@@ -42,6 +43,9 @@ const CPU_UP_TO: u32 = 20;
 /// Distributions of scalars, worst cases among them: `equal` has all of a window in one bucket, `one` all in one bucket
 /// altogether, `small64` leaves most windows empty.
 const DISTRIBUTIONS: [&str; 5] = ["uniform", "sparse10", "equal", "one", "small64"];
+
+/// As many multiples of each base as there are windows.
+const TABLES: Options = Options { tables: 255, ..ON_DEVICE };
 
 fn scalars(distribution: &str, n: usize, rng: &mut StdRng) -> Vec<Fr> {
     let same = Fr::rand(rng);
@@ -150,10 +154,12 @@ fn on_device<G: Source>(
     criterion: &mut Criterion,
     kernels: &Kernels,
     (log_n, distribution): (u32, &'static str),
+    options: &'static Options,
     rows: &RefCell<Vec<Row>>,
 ) {
-    let (variant, adapter) = (kernels.format().name(), &kernels.gpu().info().name);
-    let named = Named { group: G::GROUP.name(), variant, distribution, log_n, adapter };
+    let tables = if options.tables > 1 { "-tables" } else { "" };
+    let (variant, adapter) = (format!("{}{tables}", kernels.format().name()), &kernels.gpu().info().name);
+    let named = Named { group: G::GROUP.name(), variant: &variant, distribution, log_n, adapter };
     measure(
         criterion,
         rows,
@@ -161,12 +167,12 @@ fn on_device<G: Source>(
         || Some(kernels.gpu().usage().peak),
         || {
             let case = case::<G>(log_n, distribution);
-            let bases = Bases::<G>::load(kernels, &case.points).expect("bases");
+            let bases = Bases::<G>::load_with(kernels, &case.points, None, options).expect("bases");
             let scalars = Scalars::upload(kernels, &case.scalars).expect("scalars");
             move || {
                 let begin = Instant::now();
                 let mut steps = Steps::new(kernels.gpu().limits());
-                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, &ON_DEVICE).expect("a plan");
+                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, options).expect("a plan");
                 let (rows, intervals) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
                 let sum = recorded.sum(&rows.concat()).expect("a sum");
                 let wall = begin.elapsed();
@@ -290,9 +296,11 @@ fn main() {
         let kernels = Kernels::new(gpu.clone(), format);
         for log_n in sizes(&gpu).step_by(2) {
             for distribution in DISTRIBUTIONS {
-                on_device::<G1Projective>(&mut criterion, &kernels, (log_n, distribution), &rows);
-                on_device::<G2Projective>(&mut criterion, &kernels, (log_n, distribution), &rows);
+                on_device::<G1Projective>(&mut criterion, &kernels, (log_n, distribution), &ON_DEVICE, &rows);
+                on_device::<G2Projective>(&mut criterion, &kernels, (log_n, distribution), &ON_DEVICE, &rows);
             }
+            on_device::<G1Projective>(&mut criterion, &kernels, (log_n, "uniform"), &TABLES, &rows);
+            on_device::<G2Projective>(&mut criterion, &kernels, (log_n, "uniform"), &TABLES, &rows);
         }
     }
     for log_n in sizes(&gpu).step_by(2).filter(|log_n| *log_n <= CPU_UP_TO) {

@@ -5,7 +5,13 @@ fn coord_zero() -> Coord { return fq_zero(); }
 fn coord_one() -> Coord { return fq_one(); }
 fn coord_unpack(v: CoordWords) -> Coord { return fq_unpack(v); }
 fn coord_pack(a: Coord) -> CoordWords { return fq_pack(a); }
-fn coord_add(a: Coord, b: Coord) -> Coord { return fq_add(a, b); }
+fn coord_add(a: Coord, b: Coord) -> Coord { return fq_add_lazy(a, b); }
 fn coord_sub(a: Coord, b: Coord) -> Coord { return fq_sub(a, b); }
+fn coord_sub2(a: Coord, b: Coord) -> Coord { return fq_sub2(a, b); }
+fn coord_sub4(a: Coord, b: Coord) -> Coord { return fq_sub4(a, b); }
+fn coord_sub8(a: Coord, b: Coord) -> Coord { return fq_sub8(a, b); }
+fn coord_sub_two6(a: Coord, b: Coord, c: Coord) -> Coord { return fq_sub_two6(a, b, c); }
 fn coord_mul(a: Coord, b: Coord) -> Coord { return fq_mul(a, b); }
+fn coord_inverse(a: Coord) -> Coord { return fq_inverse(a); }
+fn coord_words_are_zero(v: CoordWords) -> bool { return all((v[0] | v[1] | v[2]) == vec4<u32>()); }
 fn coord_is_zero(a: Coord) -> bool { return fq_is_zero(a); }

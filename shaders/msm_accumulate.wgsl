@@ -16,6 +16,8 @@ struct AccumulateParams {
     // Entries of one thread.
     chunk: u32,
     threads: u32,
+    // Rounds of pairs before: 2^rounds entries are one item, which is a point; else an entry is an item.
+    rounds: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: AccumulateParams;
@@ -26,6 +28,10 @@ struct AccumulateParams {
 @group(0) @binding(4) var<storage, read_write> buckets: array<XyzzWords>;
 @group(0) @binding(5) var<storage, read_write> partial_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> partials: array<XyzzWords>;
+@group(0) @binding(7) var<storage, read_write> points: array<AffineWords>;
+
+// End of a bucket's run of items.
+fn end_of(key: u32) -> u32 { return (ends[key] + (1u << params.rounds) - 1u) >> params.rounds; }
 
 // The bucket of position `at`: the first, from `low` on, that ends beyond it.
 fn bucket_of(at: u32, low: u32) -> u32 {
@@ -33,7 +39,7 @@ fn bucket_of(at: u32, low: u32) -> u32 {
     var last = params.keys - 1u;
     while (first < last) {
         let middle = (first + last) / 2u;
-        if (ends[middle] > at) { last = middle; } else { first = middle + 1u; }
+        if (end_of(middle) > at) { last = middle; } else { first = middle + 1u; }
     }
     return first;
 }
@@ -44,14 +50,14 @@ fn msm_accumulate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     if (t >= params.threads) { return; }
     var head = NONE;
     var tail = NONE;
-    let total = ends[params.keys - 1u];
+    let total = end_of(params.keys - 1u);
     let start = t * params.chunk;
     if (start < total) {
         let stop = min(start + params.chunk, total);
         var key = bucket_of(start, 0u);
-        var end = ends[key];
+        var end = end_of(key);
         var began_before = false;
-        if (key == 0u) { began_before = start != 0u; } else { began_before = ends[key - 1u] != start; }
+        if (key == 0u) { began_before = start != 0u; } else { began_before = end_of(key - 1u) != start; }
         var sum = xyzz_infinity();
         for (var at = start; at < stop; at++) {
             if (at == end) {
@@ -64,12 +70,19 @@ fn msm_accumulate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
                 began_before = false;
                 sum = xyzz_infinity();
                 key += 1u;
-                if (ends[key] <= at) { key = bucket_of(at, key + 1u); }
-                end = ends[key];
+                if (end_of(key) <= at) { key = bucket_of(at, key + 1u); }
+                end = end_of(key);
             }
-            let entry = entries[at];
-            let base = affine_unpack(bases[entry & 0x7fffffffu]);
-            sum = xyzz_add_affine(sum, affine_negate_if(base, entry >= 0x80000000u));
+            var negative = false;
+            var words: AffineWords;
+            if (params.rounds > 0u) {
+                words = points[at << (params.rounds - 1u)];
+            } else {
+                let entry = entries[at];
+                negative = entry >= 0x80000000u;
+                words = bases[(entry & 0x7fffffffu) - 1u];
+            }
+            sum = xyzz_add_affine(sum, affine_negate_if(affine_unpack(words), negative));
         }
         let goes_on = end > stop;
         if (began_before) {

@@ -18,7 +18,13 @@ struct DigitParams {
     // 1: base i takes scalar map[i] - scalar0; 0: base i takes scalar i.
     mapped: u32,
     scalar0: u32,
-    unused: u32,
+    // Sets of buckets: window w adds multiple w / sets of its base to set w % sets. Those from `first` on, before `end`,
+    // are wanted, and buckets are numbered from the first of these.
+    sets: u32,
+    first: u32,
+    end: u32,
+    unused0: u32,
+    unused1: u32,
     scale: FrWords,
 }
 

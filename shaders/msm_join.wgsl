@@ -12,6 +12,8 @@ struct JoinParams {
     threads: u32,
     // Accumulating threads that a run may reach over.
     longest: u32,
+    // Rounds of pairs before.
+    rounds: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: JoinParams;
@@ -21,6 +23,9 @@ struct JoinParams {
 @group(0) @binding(3) var<storage, read_write> partials: array<XyzzWords>;
 @group(0) @binding(4) var<storage, read_write> buckets: array<XyzzWords>;
 
+// End of a bucket's run of items.
+fn end_of(key: u32) -> u32 { return (ends[key] + (1u << params.rounds) - 1u) >> params.rounds; }
+
 @compute @workgroup_size(64)
 fn msm_join(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let t = (group.x + params.group0) * 64u + lane;
@@ -29,8 +34,8 @@ fn msm_join(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     if (key == NONE) { return; }
     // Who decides does so by `ends` alone, which nobody writes: keys of a run are cleared by its first thread only.
     var start = 0u;
-    if (key > 0u) { start = ends[key - 1u]; }
-    let last = (ends[key] - 1u) / params.chunk;
+    if (key > 0u) { start = end_of(key - 1u); }
+    let last = (end_of(key) - 1u) / params.chunk;
     if (start / params.chunk != t || last - t >= params.longest) { return; }
     keys[2u * t + 1u] = NONE;
     var sum = xyzz_unpack(partials[2u * t + 1u]);

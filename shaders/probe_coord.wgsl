@@ -17,6 +17,14 @@ fn probe_coord(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
         case 1u: { r = coord_add(x, y); }
         case 2u: { r = coord_sub(x, y); }
         case 3u: { if (coord_is_zero(x)) { r = coord_one(); } }
+        case 4u: { r = coord_inverse(x); }
+        case 5u: { r = coord_sub2(x, y); }
+        case 6u: { r = coord_sub4(x, y); }
+        case 7u: { r = coord_sub_two6(x, y, y); }
+        case 8u: { r = coord_mul(coord_sub8(x, y), coord_sub8(y, x)); }
+        case 9u: { if (coord_is_zero(coord_sub8(x, y))) { r = coord_one(); } }
+        case 10u: { if (coord_is_zero(coord_sub4(coord_add(x, x), coord_add(y, y)))) { r = coord_one(); } }
+        case 11u: { if (coord_words_are_zero(a[i])) { r = coord_one(); } }
         default: { r = coord_one(); }
     }
     out[i] = coord_pack(r);

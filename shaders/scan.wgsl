@@ -6,7 +6,8 @@ struct ScanParams {
     n: u32,
     // Tiles: ceil(n / 1024).
     tiles: u32,
-    unused: u32,
+    // Values are rounded up to multiples of 1 more than this, a power of two.
+    slack: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: ScanParams;

@@ -4,7 +4,7 @@ fn scan_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let first = tile * 1024u + lane * 4u;
     var values = vec4<u32>();
     for (var k = 0u; k < 4u; k++) {
-        if (first + k < params.n) { values[k] = data[first + k]; }
+        if (first + k < params.n) { values[k] = (data[first + k] + params.slack) & ~params.slack; }
     }
     let own = values.x + values.y + values.z + values.w;
     let inclusive = lanes_inclusive(lane, own);

@@ -121,7 +121,9 @@ fn base_field() {
 fn extension_field() {
     for kernels in variants() {
         let format = kernels.format();
-        let some = &integers::<Fq, 6>(format.fq())[..24];
+        let all = integers::<Fq, 6>(format.fq());
+        // Extremes, and random values from the end.
+        let some: Vec<_> = all[..24].iter().chain(&all[84..]).copied().collect();
         // Both halves of both operands at their limits.
         let values: Vec<[_; 2]> = some.iter().flat_map(|x| some.iter().step_by(5).map(move |y| [*x, *y])).collect();
         let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().step_by(7).map(move |b| (*a, *b))).collect();
@@ -132,11 +134,24 @@ fn extension_field() {
         let radix = Fq::from(2u64).pow([format.fq().radix_bits() as u64]);
         let unradix = Fq2::new(radix.inverse().expect("2 is a unit"), Fq::zero());
         type Law = fn(Fq2, Fq2, Fq2) -> Fq2;
-        let laws: [(&str, Law); 4] = [
+        let laws: [(&str, Law); 11] = [
             ("mul", |x, y, u| x * y * u),
             ("add", |x, y, _| x + y),
             ("sub", |x, y, _| x - y),
             ("is_zero", |x, _, u| if x.is_zero() { u.inverse().unwrap_or_default() } else { Fq2::zero() }),
+            ("inverse", |x, _, u| x.inverse().unwrap_or_default() * (u * u).inverse().unwrap_or_default()),
+            ("sub2", |x, y, _| x - y),
+            ("sub4", |x, y, _| x - y),
+            ("sub_two6", |x, y, _| x - y - y),
+            ("mul of lazy differences", |x, y, u| -(x - y).square() * u),
+            (
+                "is_zero of a lazy difference",
+                |x, y, u| if x == y { u.inverse().unwrap_or_default() } else { Fq2::zero() },
+            ),
+            (
+                "is_zero of a difference of sums",
+                |x, y, u| if x == y { u.inverse().unwrap_or_default() } else { Fq2::zero() },
+            ),
         ];
         for (op, (name, law)) in laws.into_iter().enumerate() {
             let out =

@@ -9,7 +9,7 @@ use prooflane::{
     formats::bellman::{Check, Parameters, Trailing},
     groth16::proof_from_bytes,
     kernel::Group,
-    msm::{Plan, reference},
+    msm::{Options, Plan, reference},
 };
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn plans_cover_and_fit(n in 0usize..5_000_000, limits in limits(), g2 in any::<bool>()) {
         let group = if g2 { Group::G2 } else { Group::G1 };
-        let plan = Plan::new(group, n, None, &limits, None).expect("128 KiB are enough");
+        let plan = Plan::new(group, n, None, &limits, &Options::default()).expect("128 KiB are enough");
         let mut next = 0;
         for chunk in &plan.chunks {
             prop_assert_eq!(chunk.bases.start, next);
@@ -101,7 +101,7 @@ proptest! {
         };
         let bases: Vec<G1Affine> =
             (0..scalars.len() as u64).map(|i| (G1Projective::generator() * Fr::from(i * i)).into_affine()).collect();
-        let plan = Plan::new(Group::G1, bases.len(), None, &limits, Some(window)).expect("a plan");
+        let plan = Plan::new(Group::G1, bases.len(), None, &limits, &Options { window: Some(window), ..Options::default() }).expect("a plan");
         let sum = |pick: fn(&(Fr, Fr)) -> Fr| {
             reference::mirror::<G1Projective>(&bases, &scalars.iter().map(pick).collect::<Vec<_>>(), &plan)
         };

@@ -14,7 +14,7 @@ use prooflane::{
 };
 
 /// No size is left to the host.
-const ON_DEVICE: Options = Options { window: None, stage: None, cpu_below: 0 };
+const ON_DEVICE: Options = Options { window: None, rounds: None, tables: 1, stage: None, cpu_below: 0 };
 
 /// Bases that are cheap to make in any number: a doubling chain from a seeded start.
 fn points<G: Source>(n: usize, rng: &mut StdRng) -> Vec<G::Affine> {
@@ -123,7 +123,7 @@ fn case<G: Source>(n: usize, draw: Draw, bend: Bend, options: &Options) {
         assert_eq!(reference::naive::<G>(&bases, &scalars), want, "naive, {label}");
     }
     let limits = gpu().limits();
-    let plan = Plan::new(G::GROUP, n, None, &limits, options.window).expect("a plan");
+    let plan = Plan::new(G::GROUP, n, None, &limits, options).expect("a plan");
     assert_eq!(reference::mirror::<G>(&bases, &scalars, &plan), want, "mirror, {label}");
     for format in formats() {
         let got = msm::msm::<G>(&kernels(format), &bases, &scalars, options).expect("an MSM");
@@ -158,7 +158,7 @@ fn scalars_and_bases() {
 fn windows() {
     for window in [2, 3, 5, 8, 11, 13, 16, 17, 20] {
         let options = Options { window: Some(window), ..ON_DEVICE };
-        if let Err(refused) = Plan::new(Group::G1, 200, None, &gpu().limits(), options.window) {
+        if let Err(refused) = Plan::new(Group::G1, 200, None, &gpu().limits(), &options) {
             // Only where the buckets do not fit a binding.
             assert!(window > 16 && matches!(refused, MsmError::Window { .. }), "{refused}");
             continue;
@@ -166,6 +166,72 @@ fn windows() {
         case::<G1Projective>(200, Draw::Uniform, Bend::Plain, &options);
         case::<G1Projective>(200, Draw::Extremes, Bend::Infinity, &options);
     }
+}
+
+/// Rounds of pairs before buckets are summed, at sizes that leave runs of every length modulo the pairs.
+#[test]
+fn rounds() {
+    for rounds in 1..=4 {
+        for n in [1, 2, 3, 100, 777] {
+            let options = Options { rounds: Some(rounds), window: Some(3 + rounds), ..ON_DEVICE };
+            case::<G1Projective>(n, Draw::Uniform, Bend::Plain, &options);
+            case::<G2Projective>(n, Draw::Sparse, Bend::Infinity, &options);
+        }
+        let options = Options { rounds: Some(rounds), ..ON_DEVICE };
+        for draw in Draw::ALL {
+            for bend in Bend::ALL {
+                case::<G1Projective>(130, draw, bend, &options);
+            }
+            case::<G2Projective>(60, draw, Bend::Repeated, &options);
+            case::<G2Projective>(60, draw, Bend::Opposite, &options);
+        }
+    }
+}
+
+/// Multiples of bases made ahead: every number of sets, in pieces too.
+fn multiples<G: Source>(kernels: &Kernels, n: usize, draw: Draw, bend: Bend, options: &Options) {
+    let mut rng = StdRng::seed_from_u64(n as u64);
+    let mut bases = points::<G>(n, &mut rng);
+    bend.apply::<G>(&mut bases);
+    let positions: Vec<u32> = (0..n as u32).map(|i| 2 * i + i % 2).collect();
+    let all = draw.scalars(2 * n + 1, &mut rng);
+    let chosen: Vec<Fr> = positions.iter().map(|&p| all[p as usize]).collect();
+    for positions in [None, Some(&positions[..])] {
+        let scalars = if positions.is_some() { &chosen } else { &all[..n] };
+        let want = G::msm_unchecked(&bases, scalars);
+        let loaded = Bases::<G>::load_with(kernels, &bases, positions, options).expect("bases");
+        let uploaded = Scalars::upload(kernels, &all).expect("scalars");
+        let mut steps = Steps::new(kernels.gpu().limits());
+        // The tables decide, whatever an MSM asks for.
+        let asked = Options { window: Some(2), tables: 1, ..*options };
+        let recorded = msm::record(kernels, &mut steps, &loaded, &uploaded, &asked).expect("recorded");
+        let (rows, _) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
+        let plan = recorded.plan();
+        assert_eq!(recorded.sum(&rows.concat()).expect("a sum"), want, "{draw:?} {bend:?} {plan}");
+        if positions.is_none() {
+            assert_eq!(reference::mirror::<G>(&bases, scalars, plan), want, "mirror, {draw:?} {bend:?} {plan}");
+        }
+    }
+}
+
+#[test]
+fn tables() {
+    for format in formats() {
+        let kernels = kernels(format);
+        for tables in [2, 3, 7, 255] {
+            let options = Options { tables, rounds: Some(tables % 2), ..ON_DEVICE };
+            multiples::<G1Projective>(&kernels, 90, Draw::Uniform, Bend::Infinity, &options);
+            multiples::<G1Projective>(&kernels, 3, Draw::Extremes, Bend::Opposite, &options);
+            multiples::<G2Projective>(&kernels, 20, Draw::Sparse, Bend::Plain, &options);
+        }
+    }
+    let limits = Limits { binding: 1 << 18, ..gpu().limits() };
+    let gpu = Gpu::open(&prooflane::device::Options { limits: Some(limits), ..options() }).expect("a device");
+    let kernels = Kernels::new(gpu, formats()[0]);
+    let options = Options { tables: 4, window: Some(6), ..ON_DEVICE };
+    let plan = Plan::new(Group::G1, 1_500, None, &kernels.gpu().limits(), &options).expect("a plan");
+    assert!(plan.chunks.len() > 1, "{plan}");
+    multiples::<G1Projective>(&kernels, 1_500, Draw::Uniform, Bend::Plain, &options);
 }
 
 /// Long runs through several levels of merging, and the size that a rival computes wrong.
@@ -187,22 +253,21 @@ fn tiny_limits() {
     let limits = Limits { binding: 1 << 20, groups: 64, block: 1 << 20, ..full };
     let gpu = Gpu::open(&prooflane::device::Options { limits: Some(limits), ..options() }).expect("a device");
     let mut rng = StdRng::seed_from_u64(5);
-    let (n, m) = (9_000, 2_500);
+    let (n, m) = (12_000, 6_000);
     let (g1, g2) = (points::<G1Projective>(n, &mut rng), points::<G2Projective>(m, &mut rng));
     let kernels = Kernels::new(gpu, formats()[0]);
-    for draw in [Draw::Uniform, Draw::Equal, Draw::Sparse] {
+    for (draw, rounds) in [(Draw::Uniform, 0), (Draw::Equal, 1), (Draw::Sparse, 2), (Draw::Uniform, 3)] {
+        let options = Options { rounds: Some(rounds), window: Some(8), ..ON_DEVICE };
         let scalars = draw.scalars(n, &mut rng);
-        let plan = Plan::new(Group::G1, n, None, &kernels.gpu().limits(), None).expect("a plan");
-        assert!(plan.chunks.len() > 1, "{plan}");
+        let plan = Plan::new(Group::G1, n, None, &kernels.gpu().limits(), &options).expect("a plan");
+        assert!(plan.chunks.len() > 1 && plan.batch < plan.sets, "{plan}");
+        assert_eq!(plan.rounds.len(), rounds as usize, "{plan}");
         let want = G1Projective::msm_unchecked(&g1, &scalars);
-        assert_eq!(msm::msm::<G1Projective>(&kernels, &g1, &scalars, &ON_DEVICE).expect("an MSM"), want, "{draw:?}");
+        assert_eq!(msm::msm::<G1Projective>(&kernels, &g1, &scalars, &options).expect("an MSM"), want, "{draw:?}");
         assert_eq!(reference::mirror::<G1Projective>(&g1, &scalars, &plan), want, "{draw:?}");
         let want = G2Projective::msm_unchecked(&g2, &scalars[..m]);
-        assert_eq!(
-            msm::msm::<G2Projective>(&kernels, &g2, &scalars[..m], &ON_DEVICE).expect("an MSM"),
-            want,
-            "{draw:?}"
-        );
+        let got = msm::msm::<G2Projective>(&kernels, &g2, &scalars[..m], &options).expect("an MSM");
+        assert_eq!(got, want, "{draw:?}");
     }
 }
 
@@ -261,19 +326,22 @@ fn the_memory_estimate_is_right() {
     let gpu = Gpu::open(&options()).expect("a device");
     let kernels = Kernels::new(gpu.clone(), formats()[0]);
     let mut rng = StdRng::seed_from_u64(4);
-    for (n, stride, window) in [(1, 1, None), (33, 1, Some(7)), (700, 3, None), (5000, 1, None)] {
-        let options = Options { window, ..ON_DEVICE };
+    for (n, stride, window, tables) in [
+        (1, 1, None, 1),
+        (33, 1, Some(7), 1),
+        (700, 3, None, 1),
+        (5000, 1, None, 1),
+        (700, 2, None, 4),
+        (100, 1, None, 99),
+    ] {
+        let options = Options { window, tables, rounds: Some(tables / 2), ..ON_DEVICE };
         let positions: Vec<u32> = (0..n).map(|i| stride * i).collect();
         let map = (stride > 1).then_some(&positions[..]);
         let want = msm::memory_estimate(Group::G1, n as usize, map, &gpu.limits(), &options).expect("a plan");
         let points = points::<G1Projective>(n as usize, &mut rng);
         let leased = || gpu.usage().leased;
         let before = leased();
-        let bases = match map {
-            Some(map) => Bases::<G1Projective>::load_mapped(&kernels, &points, map),
-            None => Bases::load(&kernels, &points),
-        };
-        let bases = bases.expect("bases");
+        let bases = Bases::<G1Projective>::load_with(&kernels, &points, map, &options).expect("bases");
         let after = leased();
         assert_eq!(after - before, want.bases, "{n}");
         let scalars = Draw::Uniform.scalars(bases.scalars(), &mut rng);
@@ -313,7 +381,9 @@ fn bad_input_is_refused() {
     let order = Bases::<G1Projective>::load_mapped(&kernels, &bases, &[4, 2, 7]).expect_err("refused").to_string();
     assert_eq!(order, "the scalar map of an MSM has to increase, it does not at 1");
     let wide = Options { window: Some(40), ..ON_DEVICE };
-    let fits = |&window: &u32| Plan::new(Group::G1, 3, None, &kernels.gpu().limits(), Some(window)).is_ok();
+    let fits = |&window: &u32| {
+        Plan::new(Group::G1, 3, None, &kernels.gpu().limits(), &Options { window: Some(window), ..ON_DEVICE }).is_ok()
+    };
     let most = (2..=20).filter(fits).max().expect("a window");
     assert_eq!(
         error(msm::msm(&kernels, &bases, &[Fr::one(); 3], &wide)),

@@ -18,10 +18,10 @@ use ark_bls12_381::{G1Projective, G2Projective};
 
 use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
-    device::{Interval, Limits, Pool, Span, leased},
+    device::{Interval, Pool, Span, leased},
     encoding::fr_words,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, MsmError, Options, Recorded, Scalars, Source, memory_estimate},
+    msm::{self, Bases, MsmError, Options, Plan, Recorded, Room, Scalars, Source, Work, memory_estimate},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -36,6 +36,8 @@ pub struct GpuBackend {
     b_g2: Bases<G2Projective>,
     h: Bases<G1Projective>,
     l: Bases<G1Projective>,
+    /// Scratch memory that the five MSMs of a proof share.
+    room: Room,
 }
 
 /// bellman and arkworks derive their roots of unity from this generator.
@@ -70,7 +72,15 @@ fn sum<G: Source>(recorded: &Recorded<G>, rows: &mut impl Iterator<Item = Vec<u8
 impl GpuBackend {
     /// Every kernel that a proof runs, for building them ahead.
     pub fn kernels() -> Vec<&'static Kernel> {
-        let pairs = [&table::MSM_ACCUMULATE, &table::MSM_JOIN, &table::MSM_MERGE, &table::MSM_REDUCE];
+        let pairs = [
+            &table::MSM_PAIR_PRODUCTS,
+            &table::MSM_PAIR_INVERT,
+            &table::MSM_PAIR_ADD,
+            &table::MSM_ACCUMULATE,
+            &table::MSM_JOIN,
+            &table::MSM_MERGE,
+            &table::MSM_REDUCE,
+        ];
         let mut all: Vec<&'static Kernel> = pairs.into_iter().flatten().collect();
         all.extend([
             &table::MSM_COUNT,
@@ -90,22 +100,36 @@ impl GpuBackend {
 
     /// Bytes that `key` and one proof under it will lease on the device of `kernels`: exactly, as its arena counts.
     pub fn memory(kernels: &Kernels, key: &ProvingKey) -> Result<Memory, ProveError> {
+        Ok(Self::needs(kernels, key)?.0)
+    }
+
+    /// The same, and the scratch memory that the MSMs of a proof share.
+    fn needs(kernels: &Kernels, key: &ProvingKey) -> Result<(Memory, Room), ProveError> {
         let limits = kernels.gpu().limits();
         let (tables, vector) = Quotient::memory(key.log2_domain, &limits)?;
         let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
         memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
-        for query in [&key.a, &key.b_g1, &key.l] {
-            memory.query(Group::G1, query.len(), Some(&query.index), &limits)?;
+        let mut room = Room::default();
+        let mut query = |group, n, index| -> Result<(), MsmError> {
+            let plan = Plan::new(group, n, index, &limits, &Options::default())?;
+            memory.key += memory_estimate(group, n, index, &limits, &Options::default())?.bases;
+            memory.proof += plan.sums_bytes();
+            room = room.join(plan.room());
+            Ok(())
+        };
+        for g1 in [&key.a, &key.b_g1, &key.l] {
+            query(Group::G1, g1.len(), Some(&g1.index[..]))?;
         }
-        memory.query(Group::G1, key.h.len(), None, &limits)?;
-        memory.query(Group::G2, key.b_g2.len(), Some(&key.b_g2.index), &limits)?;
-        Ok(memory)
+        query(Group::G1, key.h.len(), None)?;
+        query(Group::G2, key.b_g2.len(), Some(&key.b_g2.index[..]))?;
+        memory.proof += room.bytes();
+        Ok((memory, room))
     }
 
     /// Uploads the key's bases, and the tables of its domain.
     pub fn load(kernels: Arc<Kernels>, key: Arc<ProvingKey>) -> Result<Self, ProveError> {
         // What could not be proved is not loaded either.
-        Self::memory(&kernels, &key)?;
+        let room = Self::needs(&kernels, &key)?.1;
         let log_n = key.log2_domain;
         let root = root_of_unity(GENERATOR, log_n)
             .ok_or_else(|| ProveError::Backend(format!("there is no root of unity of order 2^{log_n}").into()))?;
@@ -120,6 +144,7 @@ impl GpuBackend {
             h: Bases::load(&kernels, &key.h)?,
             key,
             kernels,
+            room,
         })
     }
 
@@ -154,12 +179,14 @@ impl GpuBackend {
         let span = self.quotient.record(&mut steps, &a, &b, &spare);
         let h = Scalars { span, scale: self.quotient.scale(), format: kernels.format() };
         let options = |stage| Options { stage: Some(stage), ..Options::default() };
+        // The MSMs run one after the other and share their scratch memory.
+        let work = Work::lease(kernels, self.room)?;
         let queries = Queries {
-            h: msm::record(kernels, &mut steps, &self.h, &h, &options("h"))?,
-            l: msm::record(kernels, &mut steps, &self.l, &witness, &options("l"))?,
-            a: msm::record(kernels, &mut steps, &self.a, &witness, &options("a"))?,
-            b_g1: msm::record(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1"))?,
-            b_g2: msm::record(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2"))?,
+            h: msm::record_in(kernels, &mut steps, &self.h, &h, &options("h"), &work)?,
+            l: msm::record_in(kernels, &mut steps, &self.l, &witness, &options("l"), &work)?,
+            a: msm::record_in(kernels, &mut steps, &self.a, &witness, &options("a"), &work)?,
+            b_g1: msm::record_in(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1"), &work)?,
+            b_g2: msm::record_in(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2"), &work)?,
         };
         let encoded = kernels.encode(&steps, &queries.rows())?;
         Ok(Ready { encoded, queries })
@@ -196,15 +223,6 @@ pub struct Memory {
     pub key: u64,
     /// Inputs and scratch of one proof at its peak.
     pub proof: u64,
-}
-
-impl Memory {
-    fn query(&mut self, group: Group, n: usize, index: Option<&[u32]>, limits: &Limits) -> Result<(), ProveError> {
-        let query = memory_estimate(group, n, index, limits, &Options::default())?;
-        self.key += query.bases;
-        self.proof += query.work;
-        Ok(())
-    }
 }
 
 /// An assignment as the device takes it: Montgomery words, `a` and `b` over the whole domain.

@@ -103,18 +103,18 @@ macro_rules! kernel {
 const COORD_FQ: Piece = file!("coord_fq");
 const COORD_FQ2: Piece = file!("coord_fq2");
 const CURVE: Piece = file!("curve");
-/// What a formula's program keeps its values in.
-const SLOTS: Piece = Piece::ByCode {
-    unrolled: include_str!("../../shaders/slots_array.wgsl"),
-    compact: include_str!("../../shaders/slots_fields.wgsl"),
+/// The program of both additions.
+const XYZZ: Piece = Piece::ByCode {
+    unrolled: include_str!("../../shaders/xyzz_slots.wgsl"),
+    compact: include_str!("../../shaders/xyzz_registers.wgsl"),
 };
 
 /// The same kernel over both groups.
 macro_rules! kernels {
     ($g1:literal, $g2:literal = $generic:literal, $file:expr, $access:tt, $params:ty, $workgroup:literal) => {
         [
-            kernel!($g1 = $generic, [Fq, COORD_FQ, SLOTS, CURVE, $file], $access, $params, $workgroup),
-            kernel!($g2 = $generic, [Fq, COORD_FQ2, SLOTS, CURVE, $file], $access, $params, $workgroup),
+            kernel!($g1 = $generic, [Fq, COORD_FQ, CURVE, XYZZ, $file], $access, $params, $workgroup),
+            kernel!($g2 = $generic, [Fq, COORD_FQ2, CURVE, XYZZ, $file], $access, $params, $workgroup),
         ]
     };
 }
@@ -138,15 +138,54 @@ pub static SCAN_SUMS: Kernel =
     kernel!("scan_sums", [file!("scan"), file!("scan_sums")], [Write, Write], ScanParams, 256);
 /// Tile offsets added back.
 pub static SCAN_ADD: Kernel = kernel!("scan_add", [file!("scan"), file!("scan_add")], [Write, Write], ScanParams, 256);
+/// Bases to multiples of them.
+pub static MSM_MULTIPLY: [Kernel; 2] =
+    kernels!("msm_multiply_g1", "msm_multiply_g2" = "msm_multiply", file!("msm_multiply"), [Write], MultiplyParams, 64);
 /// Entries to bucket sums and partial sums.
 pub static MSM_ACCUMULATE: [Kernel; 2] = kernels!(
     "msm_accumulate_g1",
     "msm_accumulate_g2" = "msm_accumulate",
     file!("msm_accumulate"),
-    [Read, Write, Write, Write, Write, Write],
+    [Read, Write, Write, Write, Write, Write, Write],
     AccumulateParams,
     64
 );
+/// The same kernel over both groups, in two files.
+macro_rules! pair_kernels {
+    ($g1:literal, $g2:literal = $generic:literal) => {
+        [
+            kernel!(
+                $g1 = $generic,
+                [Fq, COORD_FQ, CURVE, XYZZ, file!("msm_pair"), file!($generic)],
+                [Read, Write, Write, Write, Write, Write],
+                PairParams,
+                64
+            ),
+            kernel!(
+                $g2 = $generic,
+                [Fq, COORD_FQ2, CURVE, XYZZ, file!("msm_pair"), file!($generic)],
+                [Read, Write, Write, Write, Write, Write],
+                PairParams,
+                64
+            ),
+        ]
+    };
+}
+
+/// Denominators of pairs to products.
+pub static MSM_PAIR_PRODUCTS: [Kernel; 2] =
+    pair_kernels!("msm_pair_products_g1", "msm_pair_products_g2" = "msm_pair_products");
+/// Products to their inverses.
+pub static MSM_PAIR_INVERT: [Kernel; 2] = kernels!(
+    "msm_pair_invert_g1",
+    "msm_pair_invert_g2" = "msm_pair_invert",
+    file!("msm_pair_invert"),
+    [Write, Write],
+    InvertParams,
+    32
+);
+/// Pairs to their sums.
+pub static MSM_PAIR_ADD: [Kernel; 2] = pair_kernels!("msm_pair_add_g1", "msm_pair_add_g2" = "msm_pair_add");
 /// Partial sums of short runs to bucket sums.
 pub static MSM_JOIN: [Kernel; 2] = kernels!(
     "msm_join_g1",
@@ -236,8 +275,16 @@ pub static TABLE: &[&Kernel] = &[
     &SCAN_TILES,
     &SCAN_SUMS,
     &SCAN_ADD,
+    &MSM_MULTIPLY[0],
+    &MSM_MULTIPLY[1],
     &MSM_ACCUMULATE[0],
     &MSM_ACCUMULATE[1],
+    &MSM_PAIR_PRODUCTS[0],
+    &MSM_PAIR_PRODUCTS[1],
+    &MSM_PAIR_INVERT[0],
+    &MSM_PAIR_INVERT[1],
+    &MSM_PAIR_ADD[0],
+    &MSM_PAIR_ADD[1],
     &MSM_JOIN[0],
     &MSM_JOIN[1],
     &MSM_MERGE[0],

@@ -51,7 +51,7 @@ twins! {
         n: u32,
         /// Bits of a window.
         window: u32,
-        /// Number of windows.
+        /// Windows.
         windows: u32,
         /// Buckets of one window.
         buckets: u32,
@@ -59,8 +59,16 @@ twins! {
         mapped: u32,
         /// What to subtract from a mapped position.
         scalar0: u32,
+        /// Sets of buckets.
+        sets: u32,
+        /// First set of the batch.
+        first: u32,
+        /// End of the batch.
+        end: u32,
         /// Padding.
-        unused: u32,
+        unused0: u32,
+        /// Padding.
+        unused1: u32,
         /// Factor that makes a stored scalar a plain integer.
         scale: [u32; 8],
     }
@@ -70,8 +78,19 @@ twins! {
         n: u32,
         /// Tiles of 1024 values.
         tiles: u32,
-        /// Padding.
-        unused: u32,
+        /// Values are rounded up to multiples of one more than this.
+        slack: u32,
+    }
+    /// `shaders/msm_multiply.wgsl`.
+    MultiplyParams {
+        /// Points.
+        n: u32,
+        /// Doublings.
+        doublings: u32,
+        /// Where the first point is.
+        from0: u32,
+        /// Where the first point goes.
+        to0: u32,
     }
     /// `shaders/msm_accumulate.wgsl`.
     AccumulateParams {
@@ -81,6 +100,8 @@ twins! {
         chunk: u32,
         /// Threads that act.
         threads: u32,
+        /// Rounds of pairs before.
+        rounds: u32,
     }
     /// `shaders/msm_join.wgsl`.
     JoinParams {
@@ -90,6 +111,28 @@ twins! {
         threads: u32,
         /// Threads that a run may reach over.
         longest: u32,
+        /// Rounds of pairs before.
+        rounds: u32,
+    }
+    /// One round of pairs: `shaders/msm_pair.wgsl`.
+    PairParams {
+        /// Buckets of all windows.
+        keys: u32,
+        /// Threads that act.
+        threads: u32,
+        /// Number of the round, from 0.
+        round: u32,
+        /// Rounds altogether.
+        rounds: u32,
+    }
+    /// `shaders/msm_pair_invert.wgsl`.
+    InvertParams {
+        /// Products.
+        n: u32,
+        /// Threads that act.
+        threads: u32,
+        /// Padding.
+        unused: u32,
     }
     /// `shaders/msm_merge.wgsl`.
     MergeParams {

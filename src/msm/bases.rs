@@ -1,15 +1,15 @@
 //! Bases that stay on the device, and scalars that go with them.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, ops::Range, sync::Arc};
 
 use ark_bls12_381::{Fr, G1Affine, G2Affine};
 use ark_ec::{CurveGroup, VariableBaseMSM, short_weierstrass::Projective};
 
-use super::MsmError;
+use super::{MsmError, Options, Plan};
 use crate::{
-    device::{DeviceError, Pool, Span},
+    device::{DeviceError, Limits, Pool, Span},
     encoding::{self, Format},
-    kernel::{Group, Kernels},
+    kernel::{Group, Kernels, Steps, table::MSM_MULTIPLY, twins::MultiplyParams},
 };
 
 /// The two source groups, as MSMs need them.
@@ -50,8 +50,14 @@ pub struct Bases<G> {
     pub(super) points: Span,
     pub(super) map: Span,
     pub(super) positions: Option<Arc<[u32]>>,
+    /// Window and tables that multiples were made for.
+    multiples: Option<(u32, u32)>,
     group: PhantomData<fn() -> G>,
 }
+
+/// Doublings of one dispatch: far below a watchdog's patience, and within the 65,535 iterations, of all loops together, after
+/// which llvmpipe ends a thread's loops without a word.
+const DOUBLINGS: u32 = 32;
 
 /// Points converted and uploaded at a time: bounds the host copy to 12 MiB (G2: 24 MiB).
 const BATCH: usize = 1 << 17;
@@ -59,31 +65,83 @@ const BATCH: usize = 1 << 17;
 impl<G: Source> Bases<G> {
     /// Uploads `points`; point `i` will be multiplied by scalar `i`. Infinity is allowed.
     pub fn load(kernels: &Kernels, points: &[G::Affine]) -> Result<Self, MsmError> {
-        Self::upload(kernels, points, None)
+        Self::load_with(kernels, points, None, &Options::default())
     }
 
     /// Uploads `points`; point `i` will be multiplied by scalar `positions[i]`, which must increase.
     pub fn load_mapped(kernels: &Kernels, points: &[G::Affine], positions: &[u32]) -> Result<Self, MsmError> {
-        if positions.len() != points.len() {
-            return Err(MsmError::Lengths { bases: points.len(), scalars: positions.len() });
-        }
-        if let Some(at) = positions.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(MsmError::Order { at: at + 1 });
-        }
-        Self::upload(kernels, points, Some(positions.into()))
+        Self::load_with(kernels, points, Some(positions), &Options::default())
     }
 
-    fn upload(kernels: &Kernels, points: &[G::Affine], positions: Option<Arc<[u32]>>) -> Result<Self, MsmError> {
+    /// Either of these, with multiples of the points made ahead if `options.tables` is more than one. They are made for
+    /// the window that `options` name, or the best one, and no MSM over these bases has another.
+    pub fn load_with(
+        kernels: &Kernels,
+        points: &[G::Affine],
+        positions: Option<&[u32]>,
+        options: &Options,
+    ) -> Result<Self, MsmError> {
+        if let Some(positions) = positions {
+            if positions.len() != points.len() {
+                return Err(MsmError::Lengths { bases: points.len(), scalars: positions.len() });
+            }
+            if let Some(at) = positions.windows(2).position(|pair| pair[0] >= pair[1]) {
+                return Err(MsmError::Order { at: at + 1 });
+            }
+        }
         let gpu = kernels.gpu();
         let size = G::GROUP.affine_bytes();
-        let span = gpu.allocate(Pool::Resident, "bases", points.len() as u64 * size)?;
-        for (index, batch) in points.chunks(BATCH).enumerate() {
-            let bytes = G::encode(kernels.format(), batch);
-            gpu.upload(&span.slice((index * BATCH) as u64 * size, bytes.len() as u64), &bytes)?;
+        let plan = match options.tables {
+            0 | 1 => None,
+            _ => Some(Plan::new(G::GROUP, points.len(), positions, &gpu.limits(), options)?),
+        };
+        let tables = plan.as_ref().map_or(1, |plan| u64::from(plan.tables));
+        let span = gpu.allocate(Pool::Resident, "bases", tables * points.len() as u64 * size)?;
+        let chunks = plan.as_ref().map(|plan| plan.chunks.iter().map(|chunk| chunk.bases.clone()).collect());
+        let pieces: Vec<Range<usize>> = chunks.unwrap_or_else(|| std::iter::once(0..points.len()).collect());
+        for piece in pieces {
+            let (at, n) = (tables * piece.start as u64, piece.len() as u64);
+            for (index, batch) in points[piece].chunks(BATCH).enumerate() {
+                let bytes = G::encode(kernels.format(), batch);
+                gpu.upload(&span.slice((at + (index * BATCH) as u64) * size, bytes.len() as u64), &bytes)?;
+            }
+            let Some(plan) = &plan else { continue };
+            let mut steps = Steps::new(gpu.limits());
+            let tables_of_piece = span.slice(at * size, tables * n * size);
+            for table in 1..plan.tables {
+                let to0 = table * n as u32;
+                let (mut left, mut from0) = (plan.window * plan.sets, to0 - n as u32);
+                while left > 0 {
+                    let doublings = left.min(DOUBLINGS);
+                    let params = MultiplyParams { group0: 0, n: n as u32, doublings, from0, to0 };
+                    steps.stage("msm tables");
+                    steps.dispatch(&MSM_MULTIPLY[G::GROUP as usize], n, params, &[&tables_of_piece]);
+                    (left, from0) = (left - doublings, to0);
+                }
+            }
+            if plan.tables > 1 {
+                kernels.run(&steps)?;
+            }
         }
-        let words = positions.as_deref().unwrap_or_default();
-        let map = gpu.store(Pool::Resident, "scalar map", bytemuck::cast_slice(words))?;
-        Ok(Self { n: points.len(), format: kernels.format(), points: span, map, positions, group: PhantomData })
+        let map = gpu.store(Pool::Resident, "scalar map", bytemuck::cast_slice(positions.unwrap_or_default()))?;
+        Ok(Self {
+            n: points.len(),
+            format: kernels.format(),
+            points: span,
+            map,
+            positions: positions.map(Into::into),
+            multiples: plan.map(|plan| (plan.window, plan.tables)),
+            group: PhantomData,
+        })
+    }
+
+    /// The plan of an MSM over these bases; their multiples, if they have any, decide on the window.
+    pub fn plan(&self, limits: &Limits, options: &Options) -> Result<Plan, MsmError> {
+        let options = match self.multiples {
+            Some((window, tables)) => Options { window: Some(window), tables, ..*options },
+            None => Options { tables: 1, ..*options },
+        };
+        Plan::new(G::GROUP, self.n, self.positions.as_deref(), limits, &options)
     }
 
     /// Bases.

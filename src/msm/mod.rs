@@ -29,8 +29,8 @@ use ark_bls12_381::Fr;
 use thiserror::Error;
 
 pub use bases::{Bases, Scalars, Source};
-pub use plan::{Chunk, Fold, Level, Plan};
-pub use record::{Recorded, record};
+pub use plan::{Chunk, Fold, Level, Plan, Room, Round};
+pub use record::{Recorded, Work, record, record_in};
 
 use crate::{
     device::{DeviceError, Limits, leased},
@@ -45,6 +45,12 @@ pub const CPU_BELOW: usize = 512;
 pub struct Options {
     /// Bits of a window; by cost if absent.
     pub window: Option<u32>,
+    /// Rounds of affine additions of pairs before buckets are summed, at most 6; by cost if absent. There are fewer where bindings
+    /// have no room for them.
+    pub rounds: Option<u32>,
+    /// Most multiples of each base that [`Bases::load_with`] may store, the base itself among them: so many times the memory of
+    /// the bases for as much fewer buckets, and with them larger windows. [`memory_estimate`] tells the bytes.
+    pub tables: u32,
     /// Time everything under this name, instead of each pass under its own.
     pub stage: Option<&'static str>,
     /// [`msm`] leaves fewer bases than this to the host.
@@ -53,7 +59,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: None, stage: None, cpu_below: CPU_BELOW }
+        Self { window: None, rounds: None, tables: 1, stage: None, cpu_below: CPU_BELOW }
     }
 }
 
@@ -76,9 +82,10 @@ pub fn memory_estimate(
     limits: &Limits,
     options: &Options,
 ) -> Result<Memory, MsmError> {
-    let plan = Plan::new(group, n, positions, limits, options.window)?;
+    let plan = Plan::new(group, n, positions, limits, options)?;
     Ok(Memory {
-        bases: leased(n as u64 * group.affine_bytes()) + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
+        bases: leased(u64::from(plan.tables) * n as u64 * group.affine_bytes())
+            + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
         scalars: leased(32 * bases::scalars(n, positions) as u64),
         work: plan.leased_bytes(),
     })
@@ -122,6 +129,14 @@ pub enum MsmError {
         needed: u64,
         /// Bytes of a binding.
         limit: u64,
+    },
+    /// Work space that was leased for smaller MSMs.
+    #[error("an MSM needs {needed} bytes of work space in its spans, it was given {given}")]
+    Work {
+        /// Bytes of its plan.
+        needed: u64,
+        /// Bytes that were leased.
+        given: u64,
     },
     /// Bases or scalars made for kernels of another limb format.
     #[error("{what} in the limb format '{found}' were given to kernels of '{kernels}'")]

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-use super::MsmError;
+use super::{MsmError, Options};
 use crate::{
     device::{Limits, leased},
     kernel::Group,
@@ -20,6 +20,14 @@ const LATENCY: f64 = 8192.0;
 const THREADS: u64 = 1 << 16;
 /// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
 const CHUNK: Range<u64> = 8..64;
+/// Most rounds of pairs: beyond it runs are filled up with more than they hold.
+const MAX_ROUNDS: u32 = 6;
+/// Pairs that a round has to have to be worth its three dependent kernels.
+const ROUND: u64 = 1 << 20;
+/// Pairs of one thread.
+const PAIRS: u64 = 16;
+/// Products that share an inversion.
+const INVERSIONS: u64 = 8;
 /// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
 const MERGE: u64 = 8;
 /// Threads that a run of partial sums may reach over to be joined by one thread.
@@ -47,6 +55,17 @@ pub struct Level {
     pub threads: u64,
 }
 
+/// One round of pairs: neighbours become their sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// Pairs, at most so many.
+    pub pairs: u64,
+    /// Threads that add.
+    pub threads: u64,
+    /// Threads that invert.
+    pub inverters: u64,
+}
+
 /// One level of the reduction, per window: pairs of nodes become one node, which has one value more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fold {
@@ -67,8 +86,16 @@ pub struct Plan {
     pub window: u32,
     /// Windows.
     pub windows: u32,
+    /// Multiples of each base that are stored: itself, and `2^(window sets)` times the one before.
+    pub tables: u32,
+    /// Sets of buckets: window `w` adds multiple `w / sets` to set `w % sets`. With one table, a set for each window.
+    pub sets: u32,
+    /// Sets that are sorted, summed and reduced together: as many as bindings have room for.
+    pub batch: u32,
     /// Pieces.
     pub chunks: Vec<Chunk>,
+    /// Rounds of affine additions of pairs before.
+    pub rounds: Vec<Round>,
     /// Levels of accumulation for the largest piece: the first from entries, the others from partial sums.
     pub levels: Vec<Level>,
     /// Runs over at most so many threads of the first level are summed at once, before the others.
@@ -79,13 +106,13 @@ pub struct Plan {
 
 impl Plan {
     /// Plans `n` bases within `limits`. `positions[i]` is the place of base `i`'s scalar, in increasing order; without
-    /// it base `i` takes scalar `i`. `window` overrides the choice by cost.
+    /// it base `i` takes scalar `i`. `options` may override the choices by cost.
     pub fn new(
         group: Group,
         n: usize,
         positions: Option<&[u32]>,
         limits: &Limits,
-        window: Option<u32>,
+        options: &Options,
     ) -> Result<Self, MsmError> {
         if let Some(positions) = positions.filter(|positions| positions.len() != n) {
             return Err(MsmError::Lengths { bases: n, scalars: positions.len() });
@@ -93,30 +120,65 @@ impl Plan {
         if n >= 1 << 31 {
             return Err(MsmError::TooMany { n });
         }
-        let fits = |window: u32| keys(window) * group.sum_bytes() <= limits.binding;
-        let window = match window {
+        let fits = |window: u32| (group.sum_bytes() << (window - 1)) <= limits.binding;
+        let window = match options.window {
             Some(window) if (2..=MAX_WINDOW).contains(&window) && fits(window) => window,
             Some(window) => {
                 let max = (2..=MAX_WINDOW).filter(|&window| fits(window)).max();
-                let refused = MsmError::Binding { needed: least(group), limit: limits.binding };
+                let refused = MsmError::Binding { needed: least(group, options.tables), limit: limits.binding };
                 return Err(max.map_or(refused, |max| MsmError::Window { window, max }));
             }
             None => (2..=MAX_WINDOW)
                 .filter(|&window| fits(window))
-                .min_by(|&a, &b| cost(n, a).total_cmp(&cost(n, b)))
-                .ok_or(MsmError::Binding { needed: least(group), limit: limits.binding })?,
+                .min_by(|&a, &b| cost(n, a, options.tables).total_cmp(&cost(n, b, options.tables)))
+                .ok_or(MsmError::Binding { needed: least(group, options.tables), limit: limits.binding })?,
         };
         let windows = BITS.div_ceil(window);
-        let chunks = chunks(group, n, positions, limits, windows)?;
+        let sets = sets(windows, options.tables);
+        let tables = windows.div_ceil(sets);
+        let chunks = chunks(group, n, positions, limits, tables)?;
         let longest = chunks.iter().map(|chunk| chunk.bases.len() as u64).max().unwrap_or(0);
-        let entries = longest * u64::from(windows);
+        let items = |rounds: u32, batch: u32| {
+            let (entries, keys) = (longest * u64::from(batch * tables), u64::from(batch) << (window - 1));
+            (entries + entries.min(keys) * ((1 << rounds) - 1)) >> rounds << rounds
+        };
+        // Windows at a time that every binding has room for.
+        let room = |rounds: u32| {
+            let fits = |&batch: &u32| {
+                let buckets = (u64::from(batch) << (window - 1)) * group.sum_bytes();
+                let items = items(rounds, batch);
+                let sums = if rounds > 0 { items / 2 * group.affine_bytes() } else { 4 * items };
+                buckets.max(sums) <= limits.binding
+            };
+            (1..=sets).rev().find(fits)
+        };
+        let wanted =
+            options.rounds.unwrap_or_else(|| rounds(n as u64 * u64::from(windows), u64::from(sets) << (window - 1)));
+        let (round_count, batch) = (0..=wanted.min(MAX_ROUNDS))
+            .rev()
+            .find_map(|rounds| room(rounds).map(|batch| (rounds, batch)))
+            .ok_or(MsmError::Binding { needed: least(group, tables), limit: limits.binding })?;
+        // The same number of batches, of more even sizes.
+        let batch = sets.div_ceil(sets.div_ceil(batch));
+        let items = items(round_count, batch);
+        let rounds = (1..=round_count)
+            .map(|round| {
+                let pairs = items >> round;
+                let threads = pairs.div_ceil(PAIRS).max(THREADS.min(pairs.div_ceil(8)));
+                Round { pairs, threads, inverters: threads.div_ceil(INVERSIONS) }
+            })
+            .collect();
         Ok(Self {
+            rounds,
             group,
             n,
             window,
             windows,
+            tables,
+            sets,
+            batch,
             chunks,
-            levels: levels(entries, limits.binding / group.sum_bytes()),
+            levels: levels(items >> round_count, limits.binding / group.sum_bytes()),
             join: JOIN,
             folds: folds(1 << (window - 1)),
         })
@@ -127,14 +189,20 @@ impl Plan {
         1 << (self.window - 1)
     }
 
-    /// Buckets of all windows.
+    /// Buckets of the sets of a batch.
     pub fn keys(&self) -> u64 {
-        self.buckets() * u64::from(self.windows)
+        self.buckets() * u64::from(self.batch)
     }
 
-    /// Most entries of a piece.
+    /// Batches of sets, one after the other.
+    pub fn batches(&self) -> impl Iterator<Item = Range<u32>> {
+        let (sets, batch) = (self.sets, self.batch);
+        (0..sets.div_ceil(batch)).map(move |index| index * batch..((index + 1) * batch).min(sets))
+    }
+
+    /// Most entries of a piece's batch.
     pub fn entries(&self) -> u64 {
-        self.levels.first().map_or(0, |level| level.n)
+        self.levels.first().map_or(0, |level| level.n << self.rounds.len())
     }
 
     /// Sums that a window ends as: of all its buckets, and for each bit of a bucket's number of those that have it.
@@ -142,46 +210,96 @@ impl Plan {
         u64::from(self.window)
     }
 
-    /// Bytes of a device vector with the sums of all windows, aligned for binding.
+    /// Bytes of a device vector with the sums of a batch of sets, aligned for binding.
     pub fn row_bytes(&self) -> u64 {
-        (u64::from(self.windows) * self.values() * self.group.sum_bytes()).next_multiple_of(256)
+        (u64::from(self.batch) * self.values() * self.group.sum_bytes()).next_multiple_of(256)
     }
 
-    /// Bytes of work space that a run leases beside bases and scalars.
+    /// Bytes of work space that a run leases beside bases and scalars, without the window sums.
     pub fn scratch_bytes(&self) -> u64 {
-        self.sizes().iter().filter(|size| size.1 > 0).map(|&(_, bytes)| leased(bytes)).sum()
+        self.room().bytes()
     }
 
     /// All bytes that a run leases beside bases and scalars.
     pub fn leased_bytes(&self) -> u64 {
-        if self.n == 0 { 0 } else { self.scratch_bytes() + leased(self.rows_bytes()) }
+        self.scratch_bytes() + self.sums_bytes()
     }
 
-    /// Bytes of the window sums: a row for each piece.
+    /// Bytes that the window sums lease.
+    pub fn sums_bytes(&self) -> u64 {
+        if self.n == 0 { 0 } else { leased(self.rows_bytes()) }
+    }
+
+    /// Bytes of the window sums: a row for each batch of each piece.
     pub(super) fn rows_bytes(&self) -> u64 {
-        self.row_bytes() * self.chunks.len() as u64
+        self.row_bytes() * (self.chunks.len() * self.batches().count()) as u64
+    }
+
+    /// The scratch spans of a run.
+    pub fn room(&self) -> Room {
+        if self.n == 0 { Room::default() } else { Room(self.sizes().map(|size| size.1)) }
     }
 
     /// The scratch spans of a run: what for, and bytes; none where the span is not used.
-    pub(super) fn sizes(&self) -> [(&'static str, u64); 9] {
+    fn sizes(&self) -> [(&'static str, u64); SPANS.len()] {
         let sum = self.group.sum_bytes();
         let partials = |level: usize| self.levels.get(level).map_or(0, |level| 2 * level.threads);
         // Folds go to and fro between this and the buckets. The last leaves its sums where they are read back.
         let folded = match self.folds.first() {
-            Some(fold) if self.folds.len() > 1 => u64::from(self.windows) * (fold.values + 1) * fold.nodes * sum,
+            Some(fold) if self.folds.len() > 1 => u64::from(self.batch) * (fold.values + 1) * fold.nodes * sum,
             _ => 0,
         };
-        [
-            ("msm counts", 4 * self.keys()),
-            ("msm tile sums", 4 * self.keys().div_ceil(1024)),
-            ("msm entries", 4 * self.entries()),
-            ("msm buckets", self.keys() * sum),
-            ("msm partial keys", 4 * partials(0)),
-            ("msm partial sums", partials(0) * sum),
-            ("msm partial keys", 4 * partials(1)),
-            ("msm partial sums", partials(1) * sum),
-            ("msm folded sums", folded),
-        ]
+        let (pairs, threads) = self.rounds.first().map_or((0, 0), |round| (round.pairs, round.threads));
+        let bytes = [
+            4 * self.keys(),
+            4 * self.keys().div_ceil(1024),
+            4 * self.entries(),
+            self.keys() * sum,
+            4 * partials(0),
+            partials(0) * sum,
+            4 * partials(1),
+            partials(1) * sum,
+            folded,
+            pairs * self.group.affine_bytes(),
+            pairs * self.group.affine_bytes() / 2,
+            threads * self.group.affine_bytes() / 2,
+            threads * self.group.affine_bytes() / 2,
+        ];
+        std::array::from_fn(|span| (SPANS[span], bytes[span]))
+    }
+}
+
+/// What the scratch spans of an MSM hold.
+pub(super) const SPANS: [&str; 13] = [
+    "msm counts",
+    "msm tile sums",
+    "msm entries",
+    "msm buckets",
+    "msm partial keys",
+    "msm partial sums",
+    "msm partial keys",
+    "msm partial sums",
+    "msm folded sums",
+    "msm pair sums",
+    "msm pair prefixes",
+    "msm pair products",
+    "msm pair products",
+];
+
+/// Bytes of each scratch span of an MSM, none where it is not used. MSMs that run one after the other can share the spans of the
+/// [`Self::join`] of their rooms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Room(pub(super) [u64; SPANS.len()]);
+
+impl Room {
+    /// Enough for either.
+    pub fn join(self, other: Self) -> Self {
+        Self(std::array::from_fn(|span| self.0[span].max(other.0[span])))
+    }
+
+    /// Bytes that it leases.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().filter(|&&bytes| bytes > 0).map(|&bytes| leased(bytes)).sum()
     }
 }
 
@@ -189,11 +307,14 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} msm of {}: {} windows of {} bits, {} piece(s), {} bytes of scratch",
+            "{} msm of {}: {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} piece(s), {} bytes of scratch",
             self.group.name(),
             self.n,
             self.windows,
             self.window,
+            self.tables,
+            self.sets,
+            self.batch,
             self.chunks.len(),
             self.scratch_bytes()
         )?;
@@ -208,14 +329,11 @@ impl fmt::Display for Plan {
     }
 }
 
-fn keys(window: u32) -> u64 {
-    u64::from(BITS.div_ceil(window)) << (window - 1)
-}
-
 /// In mixed additions: those that are to be done, and those that a card could do while it waits for one after the other.
-fn cost(n: usize, window: u32) -> f64 {
+fn cost(n: usize, window: u32, tables: u32) -> f64 {
     let windows = BITS.div_ceil(window);
-    let work = f64::from(windows) * (n as f64 + BUCKET_COST * (1u64 << (window - 1)) as f64);
+    let buckets = f64::from(sets(windows, tables)) * (1u64 << (window - 1)) as f64;
+    let work = f64::from(windows) * n as f64 + BUCKET_COST * buckets;
     let entries = n as u64 * u64::from(windows);
     let chunk = chunk(entries);
     // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
@@ -226,22 +344,33 @@ fn cost(n: usize, window: u32) -> f64 {
     work + LATENCY * (joined + f64::from(window - 1))
 }
 
+/// Sets of buckets, where there are at most so many tables.
+fn sets(windows: u32, tables: u32) -> u32 {
+    windows.div_ceil(tables.clamp(1, windows))
+}
+
+/// Rounds of pairs for uniform scalars: as long as there are enough pairs, and no more than leave about four items of a
+/// bucket, for runs are filled up to a multiple of `2^rounds`.
+fn rounds(entries: u64, buckets: u64) -> u32 {
+    let by_pairs = (entries / ROUND).checked_ilog2().unwrap_or(0);
+    let by_load = (entries / buckets / 4).checked_ilog2().unwrap_or(0);
+    by_pairs.min(by_load).min(MAX_ROUNDS)
+}
+
 /// Entries of one thread, of so many.
 fn chunk(entries: u64) -> u64 {
     (entries / THREADS).clamp(CHUNK.start, CHUNK.end)
 }
 
-/// Bytes of a base in the binding where it takes most, for that many windows.
-fn widest(group: Group, windows: u32) -> u64 {
-    let entry_bytes = 4 * u64::from(windows);
-    let partial_bytes = (2 * group.sum_bytes() * u64::from(windows)).div_ceil(CHUNK.end);
-    group.affine_bytes().max(entry_bytes).max(partial_bytes)
+/// Bytes of a base in the binding where it takes most: itself, its entry, its part of the first partial sums (two for
+/// CHUNK.end entries; two more for the last, partly filled thread are below the slack of the rounding to GRAIN).
+fn widest(group: Group) -> u64 {
+    group.affine_bytes().max(4).max((2 * group.sum_bytes()).div_ceil(CHUNK.end))
 }
 
-/// The smallest binding with which there is a plan: the buckets of the smallest window, and a piece of GRAIN bases.
-fn least(group: Group) -> u64 {
-    let piece = widest(group, BITS.div_ceil(2)) * GRAIN as u64 + 4 * group.sum_bytes();
-    piece.max(keys(2) * group.sum_bytes()).next_multiple_of(256)
+/// The smallest binding with which there is a plan: a piece of GRAIN bases with all their multiples.
+fn least(group: Group, tables: u32) -> u64 {
+    (widest(group) * GRAIN as u64 * u64::from(tables) + 4 * group.sum_bytes()).next_multiple_of(256)
 }
 
 /// Greedy pieces, each as long as every binding allows.
@@ -250,14 +379,14 @@ fn chunks(
     n: usize,
     positions: Option<&[u32]>,
     limits: &Limits,
-    windows: u32,
+    tables: u32,
 ) -> Result<Vec<Chunk>, MsmError> {
-    // Per base: itself, its map word, its entries, and its part of the first partial sums (two for CHUNK.end entries;
-    // two more for the last, partly filled thread are below the slack of the rounding to GRAIN).
-    let widest = widest(group, windows);
-    let longest = ((limits.binding - limits.binding.min(4 * group.sum_bytes())) / widest) as usize / GRAIN * GRAIN;
+    let longest = ((limits.binding - limits.binding.min(4 * group.sum_bytes())) / (widest(group) * u64::from(tables)))
+        as usize
+        / GRAIN
+        * GRAIN;
     let scalars = (limits.binding / 32) as usize;
-    let refuse = MsmError::Binding { needed: least(group), limit: limits.binding };
+    let refuse = MsmError::Binding { needed: least(group, tables), limit: limits.binding };
     if n > 0 && (longest == 0 || scalars < GRAIN) {
         return Err(refuse);
     }
@@ -322,7 +451,7 @@ mod tests {
         for group in [Group::G1, Group::G2] {
             for binding in [1 << 17, 1 << 20, 128 << 20, (1 << 31) - 256] {
                 for n in [1, 31, 1 << 10, 131_071, 1 << 20, (1 << 26) + 1] {
-                    let plan = Plan::new(group, n, None, &limits(binding), None).expect("a plan");
+                    let plan = Plan::new(group, n, None, &limits(binding), &Options::default()).expect("a plan");
                     assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
                     assert_eq!(plan.chunks.last().map(|c| c.bases.end), Some(n));
                     for pair in plan.chunks.windows(2) {
@@ -346,7 +475,7 @@ mod tests {
     #[test]
     fn scattered_positions_are_cut_by_distance() {
         let positions: Vec<u32> = (0..1000).map(|i| i * 50).collect();
-        let plan = Plan::new(Group::G1, 1000, Some(&positions), &limits(1 << 18), None).expect("a plan");
+        let plan = Plan::new(Group::G1, 1000, Some(&positions), &limits(1 << 18), &Options::default()).expect("a plan");
         for chunk in &plan.chunks {
             assert!(chunk.scalars.len() * 32 <= 1 << 18);
             assert_eq!(chunk.scalars.end, positions[chunk.bases.end - 1] as usize + 1);
@@ -357,8 +486,11 @@ mod tests {
 
     #[test]
     fn what_can_not_be_planned_is_refused_with_numbers() {
-        let refused =
-            |limit, window| Plan::new(Group::G2, 100, None, &limits(limit), window).expect_err("refused").to_string();
+        let refused = |limit, window| {
+            Plan::new(Group::G2, 100, None, &limits(limit), &Options { window, ..Options::default() })
+                .expect_err("refused")
+                .to_string()
+        };
         assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 99840");
         assert_eq!(
             refused((1 << 31) - 256, Some(21)),
@@ -370,15 +502,19 @@ mod tests {
         );
         // The number that is named is enough, and nothing below it is.
         for (group, least) in [(Group::G1, 49920), (Group::G2, 99840)] {
-            assert_eq!(super::least(group), least);
+            assert_eq!(super::least(group, 1), least);
             for n in [1, 64, 1000] {
-                Plan::new(group, n, None, &limits(least), None).expect("a plan");
-                Plan::new(group, n, None, &limits(least - 256), None).expect_err("too small");
+                Plan::new(group, n, None, &limits(least), &Options::default()).expect("a plan");
+                Plan::new(group, n, None, &limits(least - 256), &Options::default()).expect_err("too small");
             }
         }
-        let uneven = Plan::new(Group::G1, 9, Some(&[1, 2]), &limits(1 << 30), None).expect_err("refused").to_string();
+        let uneven = Plan::new(Group::G1, 9, Some(&[1, 2]), &limits(1 << 30), &Options::default())
+            .expect_err("refused")
+            .to_string();
         assert_eq!(uneven, "an MSM that needs 9 scalars was given 2");
-        let many = Plan::new(Group::G1, 1 << 31, None, &limits(1 << 30), None).expect_err("refused").to_string();
+        let many = Plan::new(Group::G1, 1 << 31, None, &limits(1 << 30), &Options::default())
+            .expect_err("refused")
+            .to_string();
         assert_eq!(many, "2147483648 bases are too many for one MSM, the most is 2^31 - 1");
     }
 }

@@ -1,6 +1,8 @@
 //! The same sums on the host: a naive oracle, and a mirror of every pass of the device, one function per kernel and of
 //! the same name, over the same lists and with the same thread's share of work.
 
+use std::ops::Range;
+
 use ark_bls12_381::Fr;
 use ark_ff::PrimeField;
 
@@ -29,14 +31,15 @@ pub fn digits(scalar: Fr, window: u32, windows: u32) -> Vec<i64> {
         .collect()
 }
 
-/// Entries sorted by bucket, `(base, negative)`, and the end of each bucket's run.
-fn sort(scalars: &[Fr], plan: &Plan) -> (Vec<(usize, bool)>, Vec<usize>) {
+/// Entries sorted by bucket, `(base and table, negative)`, and the end of each bucket's run.
+fn sort(scalars: &[Fr], plan: &Plan, batch: &Range<u32>) -> (Vec<(usize, bool)>, Vec<usize>) {
     let mut buckets = vec![Vec::new(); plan.keys() as usize];
     for (i, scalar) in scalars.iter().enumerate() {
-        for (w, digit) in digits(*scalar, plan.window, plan.windows).into_iter().enumerate() {
-            if digit != 0 {
-                let key = w * plan.buckets() as usize + digit.unsigned_abs() as usize - 1;
-                buckets[key].push((i, digit < 0));
+        for (w, digit) in (0..).zip(digits(*scalar, plan.window, plan.windows)) {
+            let (table, set) = (w / plan.sets, w % plan.sets);
+            if digit != 0 && batch.contains(&set) {
+                let key = u64::from(set - batch.start) * plan.buckets() + digit.unsigned_abs() - 1;
+                buckets[key as usize].push((table as usize * scalars.len() + i, digit < 0));
             }
         }
     }
@@ -49,6 +52,12 @@ fn sort(scalars: &[Fr], plan: &Plan) -> (Vec<(usize, bool)>, Vec<usize>) {
         })
         .collect();
     (buckets.concat(), ends)
+}
+
+/// One round: neighbours in a run become their sums.
+fn msm_pair<G: Source>(items: &[(u32, G)]) -> Vec<(u32, G)> {
+    let pairs = items.chunk_by(|a, b| a.0 == b.0).flat_map(|run| run.chunks(2));
+    pairs.map(|pair| (pair[0].0, pair.iter().map(|item| item.1).sum())).collect()
 }
 
 /// Runs of `(key, point)` summed in shares of `chunk`; what a share's border cuts comes back as partials.
@@ -107,37 +116,51 @@ fn msm_reduce<G: Source>(rows: &[Vec<G>]) -> Vec<Vec<G>> {
 
 /// The plan, carried out on the host.
 pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G {
-    let mut windows = vec![G::zero(); plan.windows as usize];
+    let mut sets = vec![G::zero(); plan.sets as usize];
     for piece in &plan.chunks {
-        let (bases, scalars) = (&bases[piece.bases.clone()], &scalars[piece.scalars.clone()]);
-        let (entries, ends) = sort(scalars, plan);
-        let mut items: Vec<(u32, G)> = entries
-            .iter()
-            .enumerate()
-            .map(|(at, &(i, negative))| {
-                let point: G = bases[i].into();
-                (ends.partition_point(|&end| end <= at) as u32, if negative { -point } else { point })
-            })
-            .collect();
-        let mut buckets = vec![G::zero(); plan.keys() as usize];
-        for (depth, level) in plan.levels.iter().enumerate() {
-            let chunk = level.chunk as usize;
-            items = runs(&items, chunk, level.threads as usize, &mut buckets);
-            if depth == 0 {
-                msm_join(&mut items, &ends, chunk, plan.join as usize, &mut buckets);
+        let scalars = &scalars[piece.scalars.clone()];
+        let mut bases: Vec<G> = bases[piece.bases.clone()].iter().map(|&base| base.into()).collect();
+        for at in 0..bases.len() * (plan.tables as usize - 1) {
+            bases.push((0..plan.window * plan.sets).fold(bases[at], |point, _| point.double()));
+        }
+        for batch in plan.batches() {
+            let (entries, mut ends) = sort(scalars, plan, &batch);
+            let mut items: Vec<(u32, G)> = entries
+                .iter()
+                .enumerate()
+                .map(|(at, &(i, negative))| {
+                    let point = bases[i];
+                    (ends.partition_point(|&end| end <= at) as u32, if negative { -point } else { point })
+                })
+                .collect();
+            for _ in &plan.rounds {
+                items = msm_pair(&items);
+                for (key, end) in ends.iter_mut().enumerate() {
+                    *end = items.partition_point(|item| item.0 as usize <= key);
+                }
+            }
+            let mut buckets = vec![G::zero(); plan.keys() as usize];
+            for (depth, level) in plan.levels.iter().enumerate() {
+                let chunk = level.chunk as usize;
+                items = runs(&items, chunk, level.threads as usize, &mut buckets);
+                if depth == 0 {
+                    msm_join(&mut items, &ends, chunk, plan.join as usize, &mut buckets);
+                }
+            }
+            for (set, buckets) in
+                sets[batch.start as usize..batch.end as usize].iter_mut().zip(buckets.chunks(plan.buckets() as usize))
+            {
+                let rows = plan.folds.iter().fold(vec![buckets.to_vec()], |rows, _| msm_reduce(&rows));
+                // The sum of all, then one for each bit.
+                *set += rows[0][0];
+                *set += rows[1..].iter().rev().fold(G::zero(), |sum, row| sum + sum + row[0]);
             }
         }
-        for (window, buckets) in windows.iter_mut().zip(buckets.chunks(plan.buckets() as usize)) {
-            let rows = plan.folds.iter().fold(vec![buckets.to_vec()], |rows, _| msm_reduce(&rows));
-            // The sum of all, then one for each bit.
-            *window += rows[0][0];
-            *window += rows[1..].iter().rev().fold(G::zero(), |sum, row| sum + sum + row[0]);
-        }
     }
-    windows.iter().rev().fold(G::zero(), |mut sum, window| {
+    sets.iter().rev().fold(G::zero(), |mut sum, set| {
         for _ in 0..plan.window {
             sum.double_in_place();
         }
-        sum + window
+        sum + set
     })
 }

@@ -1,0 +1,109 @@
+// Pairs of neighbours in the sorted list become single points, round after round, before buckets are summed: affine
+// additions, whose divisions share one inversion (P. Montgomery's trick), take 5M + 1S and their part of an inversion
+// where XYZZ takes 8M + 2S. Every run begins at a multiple of 2^rounds and is filled up with nothing, so item 2i and item
+// 2i + 1 of a list always belong to one bucket, and item i of the next list is their sum.
+//
+// Three kernels make a round:
+//     msm_pair_products  thread t multiplies the denominators of its pairs t, t + threads, ..., and keeps what stood before each
+//     msm_pair_invert    inverts the products of all threads
+//     msm_pair_add       thread t walks back: inverse of each denominator, slope, sum
+//
+// Items of round 0 are entries, those of later rounds points. Pair i of round r takes points[(2i) << (r - 1)] and
+// points[(2i + 1) << (r - 1)] and leaves its sum in the place of the first; those of round 0 are left in points[i].
+
+struct PairParams {
+    group0: u32,
+    // Buckets of all windows.
+    keys: u32,
+    threads: u32,
+    // From 0.
+    round: u32,
+    // Altogether.
+    rounds: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: PairParams;
+@group(0) @binding(1) var<storage, read> bases: array<AffineWords>;
+// End of each bucket's run in `entries`.
+@group(0) @binding(2) var<storage, read_write> ends: array<u32>;
+@group(0) @binding(3) var<storage, read_write> entries: array<u32>;
+@group(0) @binding(4) var<storage, read_write> points: array<AffineWords>;
+// Of each pair, the product of the denominators before its own.
+@group(0) @binding(5) var<storage, read_write> prefixes: array<CoordWords>;
+// Of each thread, the product of its denominators; then its inverse.
+@group(0) @binding(6) var<storage, read_write> products: array<CoordWords>;
+
+// The last run is filled up for all rounds too: what this one leaves unwritten the next would read.
+fn pair_count() -> u32 {
+    let items = (ends[params.keys - 1u] + (1u << params.rounds) - 1u) >> params.rounds;
+    return items << (params.rounds - params.round - 1u);
+}
+
+// Where an item's point is. Bit 31: to be negated. 0: nothing; else one more than an index.
+fn item(at: u32) -> u32 {
+    if (params.round == 0u) { return entries[at]; }
+    return (at << (params.round - 1u)) + 1u;
+}
+fn item_x(item: u32) -> CoordWords {
+    if (params.round == 0u) { return bases[(item & 0x7fffffffu) - 1u].x; }
+    return points[item - 1u].x;
+}
+fn item_y(item: u32) -> Coord {
+    if (params.round == 0u) {
+        let y = coord_unpack(bases[(item & 0x7fffffffu) - 1u].y);
+        if (item >= 0x80000000u) { return coord_sub2(coord_zero(), y); }
+        return y;
+    }
+    return coord_unpack(points[item - 1u].y);
+}
+
+// How a pair is added.
+const NOTHING: u32 = 0u; // The other one, or infinity, is the sum.
+const CHORD: u32 = 1u; // (y2 - y1) / (x2 - x1)
+const TANGENT: u32 = 2u; // 3 x1^2 / 2 y1
+const OPPOSITE: u32 = 3u; // The sum is infinity.
+
+struct Pair {
+    kind: u32,
+    // Items, nothing made of infinity.
+    a: u32,
+    b: u32,
+    x1: Coord,
+    x2: Coord,
+    // Not for NOTHING and OPPOSITE.
+    denominator: Coord,
+}
+
+fn pair(i: u32) -> Pair {
+    var a = item(2u * i);
+    var b = item(2u * i + 1u);
+    var result = Pair(NOTHING, a, b, coord_zero(), coord_zero(), coord_zero());
+    var xa: CoordWords;
+    var xb: CoordWords;
+    if (a != 0u) { xa = item_x(a); }
+    if (b != 0u) { xb = item_x(b); }
+    // Infinity is all zero words. A zero x alone may be a point.
+    if (a != 0u && coord_words_are_zero(xa)) {
+        if (coord_is_zero(item_y(a))) { a = 0u; }
+    }
+    if (b != 0u && coord_words_are_zero(xb)) {
+        if (coord_is_zero(item_y(b))) { b = 0u; }
+    }
+    result.a = a;
+    result.b = b;
+    if (a == 0u || b == 0u) { return result; }
+    result.kind = CHORD;
+    result.x1 = coord_unpack(xa);
+    result.x2 = coord_unpack(xb);
+    result.denominator = coord_sub2(result.x2, result.x1);
+    if (coord_is_zero(result.denominator)) {
+        let y1 = item_y(a);
+        if (coord_is_zero(coord_sub2(y1, item_y(b)))) {
+            result.kind = TANGENT;
+            result.denominator = coord_add(y1, y1);
+        } else {
+            result.kind = OPPOSITE;
+        }
+    }
+    return result;
+}
