@@ -1,5 +1,5 @@
 // The coordinate interface over Fq2 = Fq[u] / (u^2 + 1): what `curve.wgsl` needs to be G2.
-// Both halves of every value are below 2p (field.rs), the sums inside the products below 4p.
+// Factors have halves below 10p, which leaves products below 2p (src/kernel/field).
 struct Fq2 { c0: Fq, c1: Fq }
 alias Coord = Fq2;
 struct CoordWords { c0: FqWords, c1: FqWords }

@@ -1,5 +1,5 @@
-// Sorted entries into buckets. Every thread takes the same number of consecutive entries, wherever bucket boundaries
-// fall: a run of entries of one bucket that lies inside a thread's chunk is summed and stored; a run that crosses a
+// Sorted items into buckets: entries, or what rounds of pairs made of them (`msm_pair`). Every thread takes the same number of
+// consecutive items, wherever bucket boundaries fall: a run of entries of one bucket that lies inside a thread's chunk is summed and stored; a run that crosses a
 // chunk's border leaves a partial sum, and `msm_merge` sums those the same way until none is left. So the work is even
 // for any distribution of digits, a bucket that holds everything included.
 //

@@ -68,8 +68,6 @@ struct Pair {
     // Items, nothing made of infinity.
     a: u32,
     b: u32,
-    x1: Coord,
-    x2: Coord,
     // Not for NOTHING and OPPOSITE.
     denominator: Coord,
 }
@@ -77,7 +75,7 @@ struct Pair {
 fn pair(i: u32) -> Pair {
     var a = item(2u * i);
     var b = item(2u * i + 1u);
-    var result = Pair(NOTHING, a, b, coord_zero(), coord_zero(), coord_zero());
+    var result = Pair(NOTHING, a, b, coord_zero());
     var xa: CoordWords;
     var xb: CoordWords;
     if (a != 0u) { xa = item_x(a); }
@@ -93,9 +91,7 @@ fn pair(i: u32) -> Pair {
     result.b = b;
     if (a == 0u || b == 0u) { return result; }
     result.kind = CHORD;
-    result.x1 = coord_unpack(xa);
-    result.x2 = coord_unpack(xb);
-    result.denominator = coord_sub2(result.x2, result.x1);
+    result.denominator = coord_sub2(coord_unpack(xb), coord_unpack(xa));
     if (coord_is_zero(result.denominator)) {
         let y1 = item_y(a);
         if (coord_is_zero(coord_sub2(y1, item_y(b)))) {

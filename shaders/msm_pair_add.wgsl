@@ -1,9 +1,13 @@
+// The backward pass of a round: 4M + 1S a pair, one more squaring for equal points. As in `curve.wgsl` a loop over steps around
+// one multiplication. Coordinates are loaded again where they are needed, which costs less than to hold them; sums are
+// brought below 2p, as the next round expects.
 @compute @workgroup_size(64)
 fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let t = (group.x + params.group0) * 64u + lane;
     if (t >= params.threads) { return; }
     let count = pair_count();
     if (t >= count) { return; }
+    // Of the product of the denominators up to that of pair i.
     var inverse = coord_unpack(products[t]);
     var i = t + (count - 1u - t) / params.threads * params.threads;
     loop {
@@ -11,47 +15,44 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
         var x3 = coord_zero();
         var y3 = coord_zero();
         if (p.kind == NOTHING) {
-            let one = p.a | p.b;
-            if (one != 0u) {
-                x3 = coord_unpack(item_x(one));
-                y3 = item_y(one);
+            let other = p.a | p.b;
+            if (other != 0u) {
+                x3 = coord_unpack(item_x(other));
+                y3 = item_y(other);
             }
         } else if (p.kind != OPPOSITE) {
-            
-            var f = coord_unpack(prefixes[i]);
-            var g = inverse;
-            var slope = f;
+            var left = coord_unpack(prefixes[i]);
+            var right = inverse;
+            // First the inverse of this pair's denominator.
+            var slope = left;
             for (var step = 0u; step < 6u; step++) {
-                let m = coord_mul(f, g);
+                let product = coord_mul(left, right);
                 switch (step) {
-                    case 0u: { slope = m; f = p.denominator; }
+                    case 0u: { slope = product; left = p.denominator; }
                     case 1u: {
-                        inverse = m;
+                        inverse = product;
                         if (p.kind == CHORD) {
-                            f = coord_sub2(item_y(p.b), item_y(p.a));
-                            g = slope;
+                            left = coord_sub2(item_y(p.b), item_y(p.a));
+                            right = slope;
                             step = 2u;
                         } else {
-                            f = coord_unpack(item_x(p.a));
-                            g = f;
+                            left = coord_unpack(item_x(p.a));
+                            right = left;
                         }
                     }
-                    case 2u: { f = coord_add(m, coord_add(m, m)); g = slope; }
-                    case 3u: { slope = m; f = m; g = m; }
+                    case 2u: { left = coord_add(product, coord_add(product, product)); right = slope; }
+                    case 3u: { slope = product; left = product; right = product; }
                     case 4u: {
                         let x1 = coord_unpack(item_x(p.a));
-                        x3 = coord_sub(coord_sub(m, x1), coord_unpack(item_x(p.b)));
-                        f = slope;
-                        g = coord_sub2(x1, x3);
+                        x3 = coord_sub(coord_sub(product, x1), coord_unpack(item_x(p.b)));
+                        left = slope;
+                        right = coord_sub2(x1, x3);
                     }
-                    default: { y3 = coord_sub(m, item_y(p.a)); }
+                    default: { y3 = coord_sub(product, item_y(p.a)); }
                 }
             }
-
         }
-        var to = i;
-        if (params.round > 0u) { to = i << params.round; }
-        points[to] = AffineWords(coord_pack(x3), coord_pack(y3));
+        points[i << params.round] = AffineWords(coord_pack(x3), coord_pack(y3));
         if (i < params.threads) { break; }
         i -= params.threads;
     }

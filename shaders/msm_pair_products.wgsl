@@ -1,3 +1,4 @@
+// The forward pass of a round: 1M a pair.
 @compute @workgroup_size(64)
 fn msm_pair_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let t = (group.x + params.group0) * 64u + lane;

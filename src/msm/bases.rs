@@ -1,6 +1,6 @@
 //! Bases that stay on the device, and scalars that go with them.
 
-use std::{marker::PhantomData, ops::Range, sync::Arc};
+use std::{marker::PhantomData, sync::Arc};
 
 use ark_bls12_381::{Fr, G1Affine, G2Affine};
 use ark_ec::{CurveGroup, VariableBaseMSM, short_weierstrass::Projective};
@@ -47,7 +47,8 @@ impl Source for Projective<ark_bls12_381::g2::Config> {
 pub struct Bases<G> {
     pub(super) n: usize,
     pub(super) format: Format,
-    pub(super) points: Span,
+    /// The points of each of the plan's pieces, and their multiples, table by table.
+    pub(super) pieces: Vec<Span>,
     pub(super) map: Span,
     pub(super) positions: Option<Arc<[u32]>>,
     /// Window and tables that multiples were made for.
@@ -91,46 +92,40 @@ impl<G: Source> Bases<G> {
         }
         let gpu = kernels.gpu();
         let size = G::GROUP.affine_bytes();
-        let plan = match options.tables {
-            0 | 1 => None,
-            _ => Some(Plan::new(G::GROUP, points.len(), positions, &gpu.limits(), options)?),
-        };
-        let tables = plan.as_ref().map_or(1, |plan| u64::from(plan.tables));
-        let span = gpu.allocate(Pool::Resident, "bases", tables * points.len() as u64 * size)?;
-        let chunks = plan.as_ref().map(|plan| plan.chunks.iter().map(|chunk| chunk.bases.clone()).collect());
-        let pieces: Vec<Range<usize>> = chunks.unwrap_or_else(|| std::iter::once(0..points.len()).collect());
-        for piece in pieces {
-            let (at, n) = (tables * piece.start as u64, piece.len() as u64);
-            for (index, batch) in points[piece].chunks(BATCH).enumerate() {
+        let plan = Plan::new(G::GROUP, points.len(), positions, &gpu.limits(), options)?;
+        let mut pieces = Vec::with_capacity(plan.chunks.len());
+        for chunk in &plan.chunks {
+            let n = chunk.bases.len() as u32;
+            let piece = gpu.allocate(Pool::Resident, "bases", u64::from(plan.tables) * u64::from(n) * size)?;
+            for (index, batch) in points[chunk.bases.clone()].chunks(BATCH).enumerate() {
                 let bytes = G::encode(kernels.format(), batch);
-                gpu.upload(&span.slice((at + (index * BATCH) as u64) * size, bytes.len() as u64), &bytes)?;
+                gpu.upload(&piece.slice((index * BATCH) as u64 * size, bytes.len() as u64), &bytes)?;
             }
-            let Some(plan) = &plan else { continue };
             let mut steps = Steps::new(gpu.limits());
-            let tables_of_piece = span.slice(at * size, tables * n * size);
             for table in 1..plan.tables {
-                let to0 = table * n as u32;
-                let (mut left, mut from0) = (plan.window * plan.sets, to0 - n as u32);
+                steps.stage("msm tables");
+                let to0 = table * n;
+                let (mut left, mut from0) = (plan.window * plan.sets, to0 - n);
                 while left > 0 {
                     let doublings = left.min(DOUBLINGS);
-                    let params = MultiplyParams { group0: 0, n: n as u32, doublings, from0, to0 };
-                    steps.stage("msm tables");
-                    steps.dispatch(&MSM_MULTIPLY[G::GROUP as usize], n, params, &[&tables_of_piece]);
+                    let params = MultiplyParams { group0: 0, n, doublings, from0, to0 };
+                    steps.dispatch(&MSM_MULTIPLY[G::GROUP as usize], u64::from(n), params, &[&piece]);
                     (left, from0) = (left - doublings, to0);
                 }
             }
             if plan.tables > 1 {
                 kernels.run(&steps)?;
             }
+            pieces.push(piece);
         }
         let map = gpu.store(Pool::Resident, "scalar map", bytemuck::cast_slice(positions.unwrap_or_default()))?;
         Ok(Self {
             n: points.len(),
             format: kernels.format(),
-            points: span,
+            pieces,
             map,
             positions: positions.map(Into::into),
-            multiples: plan.map(|plan| (plan.window, plan.tables)),
+            multiples: (plan.tables > 1).then_some((plan.window, plan.tables)),
             group: PhantomData,
         })
     }

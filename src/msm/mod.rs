@@ -7,7 +7,8 @@
 //! | pass | work |
 //! |---|---|
 //! | `msm_count`, `scan_*`, `msm_scatter` | signed digits, counting sort by (window, bucket); zero digits make no entry |
-//! | `msm_accumulate` | sorted entries into buckets, the same number for each thread, XYZZ mixed additions |
+//! | `msm_pair_products`, `_invert`, `_add` | where lists are long: neighbours in a bucket to their sums, affine, in rounds |
+//! | `msm_accumulate` | what is left into buckets, the same number for each thread, XYZZ mixed additions |
 //! | `msm_join` | runs that a few threads' borders cut |
 //! | `msm_merge` | longer ones, level by level |
 //! | `msm_reduce` | buckets to one sum per bit of their numbers, level by level |
@@ -18,9 +19,12 @@
 //! threads as empty buckets would be); a zero scalar costs nothing and a one a single addition, so witnesses of bits
 //! need no path of their own. Every addition is complete: infinity among the bases, equal and opposite points.
 //!
-//! [`msm`] is the call on ark types. A prover loads [`Bases`] once and [`record`]s many MSMs into one list of steps.
+//! [`msm`] is the call on ark types. A prover loads [`Bases`] once, with multiples made ahead if memory allows
+//! ([`Bases::load_with`]), and [`record`]s many MSMs into one list of steps, in scratch memory that they may share
+//! ([`record_in`]).
 
 mod bases;
+mod cost;
 mod plan;
 mod record;
 pub mod reference;
@@ -84,8 +88,7 @@ pub fn memory_estimate(
 ) -> Result<Memory, MsmError> {
     let plan = Plan::new(group, n, positions, limits, options)?;
     Ok(Memory {
-        bases: leased(u64::from(plan.tables) * n as u64 * group.affine_bytes())
-            + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
+        bases: plan.bases_bytes() + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
         scalars: leased(32 * bases::scalars(n, positions) as u64),
         work: plan.leased_bytes(),
     })

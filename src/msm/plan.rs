@@ -2,36 +2,21 @@
 
 use std::{fmt, ops::Range};
 
-use super::{MsmError, Options};
+use super::{
+    MsmError, Options,
+    cost::{BITS, CHUNK, JOIN, MAX_ROUNDS, MERGE, THREADS, chunk, cost, rounds, sets},
+};
 use crate::{
     device::{Limits, leased},
     kernel::Group,
 };
 
-/// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
-const BITS: u32 = 255;
 /// Largest window. Beyond it buckets no longer pay for sizes that fit a card.
 const MAX_WINDOW: u32 = 20;
-/// Cost of a bucket (two full additions, 28 multiplications) against that of an entry (a mixed addition, 10).
-const BUCKET_COST: f64 = 2.8;
-/// Mixed additions that a large card could have done while one waited for the one before.
-const LATENCY: f64 = 8192.0;
-/// Threads that keep a large card busy; below that, threads take fewer entries each.
-const THREADS: u64 = 1 << 16;
-/// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
-const CHUNK: Range<u64> = 8..64;
-/// Most rounds of pairs: beyond it runs are filled up with more than they hold.
-const MAX_ROUNDS: u32 = 6;
-/// Pairs that a round has to have to be worth its three dependent kernels.
-const ROUND: u64 = 1 << 20;
 /// Pairs of one thread.
 const PAIRS: u64 = 16;
 /// Products that share an inversion.
 const INVERSIONS: u64 = 8;
-/// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
-const MERGE: u64 = 8;
-/// Threads that a run of partial sums may reach over to be joined by one thread.
-const JOIN: u64 = 32;
 /// Chunks of bases are multiples of this, so that their spans keep the alignment of bindings.
 const GRAIN: usize = 64;
 
@@ -215,6 +200,13 @@ impl Plan {
         (u64::from(self.batch) * self.values() * self.group.sum_bytes()).next_multiple_of(256)
     }
 
+    /// Bytes that bases and their multiples lease, piece by piece.
+    pub fn bases_bytes(&self) -> u64 {
+        let piece =
+            |chunk: &Chunk| leased(u64::from(self.tables) * chunk.bases.len() as u64 * self.group.affine_bytes());
+        self.chunks.iter().map(piece).sum()
+    }
+
     /// Bytes of work space that a run leases beside bases and scalars, without the window sums.
     pub fn scratch_bytes(&self) -> u64 {
         self.room().bytes()
@@ -329,39 +321,6 @@ impl fmt::Display for Plan {
     }
 }
 
-/// In mixed additions: those that are to be done, and those that a card could do while it waits for one after the other.
-fn cost(n: usize, window: u32, tables: u32) -> f64 {
-    let windows = BITS.div_ceil(window);
-    let buckets = f64::from(sets(windows, tables)) * (1u64 << (window - 1)) as f64;
-    let work = f64::from(windows) * n as f64 + BUCKET_COST * buckets;
-    let entries = n as u64 * u64::from(windows);
-    let chunk = chunk(entries);
-    // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
-    let buckets = 1u64 << (BITS - 1 - window * (windows - 1)).saturating_sub(1);
-    let run = n as u64 / buckets / chunk + 1;
-    let levels = f64::from((entries / chunk).max(1).ilog2()) / 2.0;
-    let joined = run.min(JOIN) as f64 + if run > JOIN { levels * MERGE as f64 } else { 0.0 };
-    work + LATENCY * (joined + f64::from(window - 1))
-}
-
-/// Sets of buckets, where there are at most so many tables.
-fn sets(windows: u32, tables: u32) -> u32 {
-    windows.div_ceil(tables.clamp(1, windows))
-}
-
-/// Rounds of pairs for uniform scalars: as long as there are enough pairs, and no more than leave about four items of a
-/// bucket, for runs are filled up to a multiple of `2^rounds`.
-fn rounds(entries: u64, buckets: u64) -> u32 {
-    let by_pairs = (entries / ROUND).checked_ilog2().unwrap_or(0);
-    let by_load = (entries / buckets / 4).checked_ilog2().unwrap_or(0);
-    by_pairs.min(by_load).min(MAX_ROUNDS)
-}
-
-/// Entries of one thread, of so many.
-fn chunk(entries: u64) -> u64 {
-    (entries / THREADS).clamp(CHUNK.start, CHUNK.end)
-}
-
 /// Bytes of a base in the binding where it takes most: itself, its entry, its part of the first partial sums (two for
 /// CHUNK.end entries; two more for the last, partly filled thread are below the slack of the rounding to GRAIN).
 fn widest(group: Group) -> u64 {
@@ -451,25 +410,39 @@ mod tests {
         for group in [Group::G1, Group::G2] {
             for binding in [1 << 17, 1 << 20, 128 << 20, (1 << 31) - 256] {
                 for n in [1, 31, 1 << 10, 131_071, 1 << 20, (1 << 26) + 1] {
-                    let plan = Plan::new(group, n, None, &limits(binding), &Options::default()).expect("a plan");
-                    assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
-                    assert_eq!(plan.chunks.last().map(|c| c.bases.end), Some(n));
-                    for pair in plan.chunks.windows(2) {
-                        assert_eq!(pair[0].bases.end, pair[1].bases.start);
-                        assert_eq!(pair[0].bases.end as u64 * group.affine_bytes() % 256, 0);
+                    for (rounds, tables) in [(None, 1), (Some(0), 1), (Some(6), 1), (None, 3), (Some(2), 255)] {
+                        let options = Options { rounds, tables, ..Options::default() };
+                        match Plan::new(group, n, None, &limits(binding), &options) {
+                            Ok(plan) => check(&plan, binding),
+                            // All multiples of 64 bases have to lie in one binding.
+                            Err(refused) => assert!(tables == 255 && binding < 1 << 21, "{refused}"),
+                        }
                     }
-                    for chunk in &plan.chunks {
-                        assert!(chunk.bases.len() as u64 * group.affine_bytes() <= binding);
-                        assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
-                    }
-                    for (what, bytes) in plan.sizes().into_iter().chain([("a row", plan.row_bytes())]) {
-                        assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
-                    }
-                    assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
-                    assert_eq!(plan.folds.last().map(|fold| (fold.nodes, fold.values + 1)), Some((1, plan.values())));
                 }
             }
         }
+    }
+
+    fn check(plan: &Plan, binding: u64) {
+        let &Plan { group, n, tables, .. } = plan;
+        assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
+        assert_eq!(plan.chunks.last().map(|c| c.bases.end), Some(n));
+        for pair in plan.chunks.windows(2) {
+            assert_eq!(pair[0].bases.end, pair[1].bases.start);
+            assert_eq!(pair[0].bases.end as u64 * group.affine_bytes() % 256, 0);
+        }
+        for chunk in &plan.chunks {
+            assert!(u64::from(tables) * chunk.bases.len() as u64 * group.affine_bytes() <= binding);
+            assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
+        }
+        for (what, bytes) in plan.sizes().into_iter().chain([("a row", plan.row_bytes())]) {
+            assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
+        }
+        assert!(plan.entries() < 1 << 32, "{plan}");
+        assert_eq!(plan.batches().map(|batch| batch.len() as u32).sum::<u32>(), plan.sets);
+        assert!(plan.sets * tables >= plan.windows, "{plan}");
+        assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
+        assert_eq!(plan.folds.last().map(|fold| (fold.nodes, fold.values + 1)), Some((1, plan.values())));
     }
 
     #[test]
@@ -491,17 +464,17 @@ mod tests {
                 .expect_err("refused")
                 .to_string()
         };
-        assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 99840");
+        assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 13824");
         assert_eq!(
             refused((1 << 31) - 256, Some(21)),
-            "a window of 21 bits is not possible here; it is 2 to 19, fewer where bindings are small"
+            "a window of 21 bits is not possible here; it is 2 to 20, fewer where bindings are small"
         );
         assert_eq!(
-            refused(128 << 20, Some(16)),
-            "a window of 16 bits is not possible here; it is 2 to 15, fewer where bindings are small"
+            refused(4 << 20, Some(16)),
+            "a window of 16 bits is not possible here; it is 2 to 14, fewer where bindings are small"
         );
         // The number that is named is enough, and nothing below it is.
-        for (group, least) in [(Group::G1, 49920), (Group::G2, 99840)] {
+        for (group, least) in [(Group::G1, 6912), (Group::G2, 13824)] {
             assert_eq!(super::least(group, 1), least);
             for n in [1, 64, 1000] {
                 Plan::new(group, n, None, &limits(least), &Options::default()).expect("a plan");

@@ -166,12 +166,9 @@ pub fn record_in<G: Source>(
     let rows = gpu.allocate(Pool::Scratch, "msm window sums", plan.rows_bytes())?;
     let which = G::GROUP as usize;
     let stage = |steps: &mut Steps, part| steps.stage(options.stage.unwrap_or(part));
-    let tables = u64::from(plan.tables);
     let mut row_index = 0;
-    for chunk in &plan.chunks {
+    for (chunk, points) in plan.chunks.iter().zip(&bases.pieces) {
         let n = chunk.bases.len() as u64;
-        let point = G::GROUP.affine_bytes();
-        let points = bases.points.slice(tables * chunk.bases.start as u64 * point, tables * n * point);
         let map = match positions {
             Some(_) => bases.map.slice(4 * chunk.bases.start as u64, 4 * n),
             None => bases.map.clone(),
@@ -223,7 +220,7 @@ pub fn record_in<G: Source>(
                     round: round as u32,
                     rounds: round_count,
                 };
-                let spans = [&points, counts, entries, sums, prefixes, products0];
+                let spans = [points, counts, entries, sums, prefixes, products0];
                 steps.dispatch(&MSM_PAIR_PRODUCTS[which], level.threads, params, &spans);
                 let invert = InvertParams { group0: 0, n: threads, threads: level.inverters as u32, unused: 0 };
                 steps.dispatch(&MSM_PAIR_INVERT[which], level.inverters, invert, &[products0, products1]);
@@ -241,7 +238,7 @@ pub fn record_in<G: Source>(
                 if depth == 0 {
                     let params =
                         AccumulateParams { group0: 0, keys: plan.keys() as u32, chunk, threads, rounds: round_count };
-                    let spans = [&points, counts, entries, buckets, to[0], to[1], sums];
+                    let spans = [points, counts, entries, buckets, to[0], to[1], sums];
                     steps.dispatch(&MSM_ACCUMULATE[which], level.threads, params, &spans);
                     stage(steps, "msm merge");
                     let params =

@@ -1,0 +1,80 @@
+//! Differences that are not brought back below `2p`, and what tells zero among them.
+
+use std::fmt::Write;
+
+use super::{Code, Field, product::Shape};
+use crate::encoding::Format;
+
+impl Field {
+    /// What only a field with `R > 512 p` has: differences that are not brought back, and the sum of two products.
+    pub(super) fn emit_lazy(&self) -> String {
+        let mut out: String = [2, 4, 8, 16].map(|k| self.sub_lazy(k)).concat();
+        out += &self.sub_two_lazy();
+        out += &self.is_zero_lazy();
+        out += &self.inverse();
+        match (self.format, self.code) {
+            (Format::U64, Code::Unrolled) => out + &self.mul_unrolled(Shape::TwoProducts),
+            (Format::U64, Code::Compact) => out + &self.mul_rolled("u64", "lu", true),
+            (Format::U32, _) => out + &self.mul_rolled("u32", "u", true),
+        }
+    }
+
+    /// `k p`.
+    pub(super) fn multiple(&self, k: u32) -> Vec<u32> {
+        let mut carry = 0u64;
+        let mut limb = |&limb: &u32| {
+            carry += u64::from(limb) * u64::from(k);
+            let low = carry as u32 & self.mask();
+            carry >>= self.limbs.bits;
+            low
+        };
+        self.modulus.iter().map(&mut limb).collect()
+    }
+
+    /// `a - b + k p` for `b` up to `k p`.
+    pub(super) fn sub_lazy(&self, k: u32) -> String {
+        let Self { prefix: p, ty, .. } = self;
+        let mut out = format!("fn {p}_sub{k}(a: {ty}, b: {ty}) -> {ty} {{\n");
+        self.chain(&mut out, k, |i| format!("bitcast<i32>(a[{i}]) - bitcast<i32>(b[{i}])"));
+        out
+    }
+
+    /// `a - b - c + 6 p` for `b + c` up to `6 p`.
+    pub(super) fn sub_two_lazy(&self) -> String {
+        let Self { prefix: p, ty, .. } = self;
+        let mut out = format!("fn {p}_sub_two6(a: {ty}, b: {ty}, c: {ty}) -> {ty} {{\n");
+        self.chain(&mut out, 6, |i| format!("bitcast<i32>(a[{i}]) - bitcast<i32>(b[{i}]) - bitcast<i32>(c[{i}])"));
+        out
+    }
+
+    /// The limbs of a sum of `term`s and of `k p`, carried.
+    pub(super) fn chain(&self, out: &mut String, k: u32, term: impl Fn(usize) -> String) {
+        let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());
+        for (i, multiple) in self.multiple(k).iter().enumerate() {
+            let carry = if i == 0 { String::new() } else { format!(" + (e{} >> {w}u)", i - 1) };
+            writeln!(out, "  let e{i} = {} + {multiple}{carry};", term(i)).ok();
+        }
+        let limbs: Vec<_> = (0..n).map(|i| format!("bitcast<u32>(e{i}) & {mask}u")).collect();
+        writeln!(out, "  return {}({});\n}}", self.ty, limbs.join(", ")).ok();
+    }
+
+    /// Whether `a`, below `16 p`, is a multiple of `p`. Its lowest limb tells which multiple it could be, and is nearly always
+    /// that of none: three operations where a comparison with each would take hundreds.
+    pub(super) fn is_zero_lazy(&self) -> String {
+        let Self { prefix: p, ty, .. } = self;
+        let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());
+        let inverse = self.negated_inverse.wrapping_neg() & mask;
+        let mut out = format!(
+            "fn {p}_is_zero(a: {ty}) -> bool {{\n  let k = (a[0] * {inverse}u) & {mask}u;\n  if (k > 15u) {{ return false; }}\n  \
+             var r = a;\n  for (var i = 0u; i < k; i++) {{\n    var e: i32 = 0;\n"
+        );
+        for (i, limb) in self.modulus.iter().enumerate() {
+            writeln!(out, "    e = bitcast<i32>(r[{i}]) - {limb} + (e >> {w}u); let r{i} = bitcast<u32>(e) & {mask}u;")
+                .ok();
+        }
+        let limbs: Vec<_> = (0..n).map(|i| format!("r{i}")).collect();
+        let any: Vec<_> = (0..n).map(|i| format!("r[{i}]")).collect();
+        writeln!(out, "    r = {ty}({});\n  }}\n  return ({}) == 0u;\n}}", limbs.join(", "), any.join(" | ")).ok();
+        out
+    }
+}
