@@ -10,7 +10,7 @@ use common::{formats, gpu, kernels, options};
 use prooflane::{
     device::{Gpu, Limits},
     kernel::{Group, Kernels, Steps},
-    msm::{self, Bases, MsmError, Options, Plan, Scalars, Source, reference},
+    msm::{self, Bases, MsmError, Options, Plan, Scalars, Source, Work, reference},
 };
 
 /// No size is left to the host.
@@ -221,6 +221,7 @@ fn tables() {
         for tables in [2, 3, 7, 255] {
             let options = Options { tables, rounds: Some(tables % 2), ..ON_DEVICE };
             multiples::<G1Projective>(&kernels, 90, Draw::Uniform, Bend::Infinity, &options);
+            multiples::<G1Projective>(&kernels, 0, Draw::Uniform, Bend::Plain, &options);
             multiples::<G1Projective>(&kernels, 3, Draw::Extremes, Bend::Opposite, &options);
             multiples::<G2Projective>(&kernels, 20, Draw::Sparse, Bend::Plain, &options);
         }
@@ -380,6 +381,18 @@ fn bad_input_is_refused() {
     assert_eq!(error(msm::msm(&kernels, &bases, &[Fr::one()], &ON_DEVICE)), "an MSM that needs 3 scalars was given 1");
     let order = Bases::<G1Projective>::load_mapped(&kernels, &bases, &[4, 2, 7]).expect_err("refused").to_string();
     assert_eq!(order, "the scalar map of an MSM has to increase, it does not at 1");
+    let few = Bases::<G1Projective>::load(&kernels, &bases).expect("bases");
+    let many = Bases::<G1Projective>::load(&kernels, &bases.repeat(50)).expect("bases");
+    let plan = |bases: &Bases<_>| bases.plan(&kernels.gpu().limits(), &ON_DEVICE).expect("a plan");
+    let work = Work::lease(&kernels, plan(&few).room()).expect("work space");
+    let (mut steps, ones) = (Steps::new(kernels.gpu().limits()), [Fr::one(); 150]);
+    let scalars = Scalars::upload(&kernels, &ones).expect("scalars");
+    let refused = msm::record_in(&kernels, &mut steps, &many, &scalars, &ON_DEVICE, &work).expect_err("too small");
+    let (needed, given) = (plan(&many).scratch_bytes(), plan(&few).scratch_bytes());
+    assert_eq!(
+        refused.to_string(),
+        format!("an MSM needs {needed} bytes of work space in its spans, it was given {given}")
+    );
     let wide = Options { window: Some(40), ..ON_DEVICE };
     let fits = |&window: &u32| {
         Plan::new(Group::G1, 3, None, &kernels.gpu().limits(), &Options { window: Some(window), ..ON_DEVICE }).is_ok()
