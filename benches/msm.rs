@@ -2,7 +2,8 @@
 //! with arkworks and blst on the processors of the same machine beside them.
 //!
 //! A filter runs one row, as in `cargo bench --bench msm -- g1/u64/uniform/2^16`. `PROOFLANE_RECORD=<dir>` appends the
-//! rows that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes. A table and `target/msm.svg` end it.
+//! rows that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes. A table and `target/msm.svg` end
+//! it.
 
 #[path = "../src/cli/record.rs"]
 #[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
@@ -32,9 +33,9 @@ use record::Row;
 
 /// Nothing is left to the host.
 const ON_DEVICE: Options = Options { window: None, rounds: None, tables: 1, stage: None, cpu_below: 0 };
-/// Different points; longer vectors repeat them. They lie apart on the device all the same, in as many bytes as other points
-/// would take. A bucket that takes a point twice adds it to itself, which the rounds of pairs do by a slower way: with so
-/// many points that is rare.
+/// Different points; longer vectors repeat them. They lie apart on the device all the same, in as many bytes as other
+/// points would take. A bucket that takes a point twice adds it to itself, which the rounds of pairs do by a slower
+/// way: with so many points that is rare.
 const POINTS: usize = 1 << 18;
 
 /// As many sizes as end in minutes on a CPU.
@@ -94,8 +95,8 @@ struct Named<'a> {
     adapter: &'a str,
 }
 
-/// Measures what `prepare` makes, which checks its result in each run. Nothing is prepared for a row that a filter leaves
-/// out.
+/// Measures what `prepare` makes, which checks its result in each run. Nothing is prepared for a row that a filter
+/// leaves out.
 fn measure<'a, R: FnMut() -> Ran + 'a>(
     criterion: &mut Criterion,
     rows: &RefCell<Vec<Row>>,

@@ -45,8 +45,9 @@ fn xyzz_from_affine(p: Affine) -> Xyzz {
 // code. Opposite points need no case of their own: P = 0 and R not 0 make PP and with it ZZ3 zero, which is infinity.
 // A squaring is a multiplication of a value by itself.
 //
-// No difference is brought back below 2p. With products below 2p: X3 < 8p, Y3 < 4p, and so P < 10p, R < 6p, Q - X3 < 10p,
-// whose products stay below what a multiplication takes (src/kernel/field).
+// No difference is brought back below 2p. With products below 2p: X3 < 8p, Y3 < 4p, and so P < 10p, R < 6p, Q - X3 <
+// 10p, whose products stay below what a multiplication takes (src/kernel/field).
+
 // a + p, 8M + 2S (+ 1S where a = p).
 fn xyzz_add_affine(a: Xyzz, p: Affine) -> Xyzz {
     if (affine_is_infinity(p)) { return a; }

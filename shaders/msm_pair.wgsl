@@ -1,7 +1,7 @@
 // Pairs of neighbours in the sorted list become single points, round after round, before buckets are summed: affine
 // additions, whose divisions share one inversion (P. Montgomery's trick), take 5M + 1S and their part of an inversion
-// where XYZZ takes 8M + 2S. Every run begins at a multiple of 2^rounds and is filled up with nothing, so item 2i and item
-// 2i + 1 of a list always belong to one bucket, and item i of the next list is their sum.
+// where XYZZ takes 8M + 2S. Every run begins at a multiple of 2^rounds and is filled up with nothing, so item 2i and
+// item 2i + 1 of a list always belong to one bucket, and item i of the next list is their sum.
 //
 // Three kernels make a round:
 //     msm_pair_products  thread t multiplies the denominators of its pairs t, t + threads, ..., and keeps what stood before each

@@ -1,6 +1,6 @@
-// The backward pass of a round: 4M + 1S a pair, one more squaring for equal points. As in `curve.wgsl` a loop over steps around
-// one multiplication. Coordinates are loaded again where they are needed, which costs less than to hold them; sums are
-// brought below 2p, as the next round expects.
+// The backward pass of a round: 4M + 1S a pair, one more squaring for equal points. As in `curve.wgsl` a loop over
+// steps around one multiplication. Coordinates are loaded again where they are needed, which costs less than to hold
+// them; sums are brought below 2p, as the next round expects.
 @compute @workgroup_size(64)
 fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let t = (group.x + params.group0) * 64u + lane;

@@ -1,6 +1,6 @@
 // The program of `curve.wgsl` with every value in a variable of its own, each step putting the product in its place and
-// naming the next two factors: what software adapters get, whose compilers are quick with it. On GPUs eight coordinates, the two
-// factors and the multiplication take more registers than leave enough threads resident.
+// naming the next two factors: what software adapters get, whose compilers are quick with it. On GPUs eight
+// coordinates, the two factors and the multiplication take more registers than leave enough threads resident.
 fn xyzz_sum(a: Xyzz, b: Xyzz, zz2_is_one: bool) -> Xyzz {
     var x = a.x;
     var y = a.y;

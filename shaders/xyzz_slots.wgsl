@@ -1,9 +1,9 @@
 // The program of `curve.wgsl` with its values in memory of the thread, by run-time index: what GPUs get. Two loads and a
-// store a multiplication, of 52 to 240 bytes each, cost less than eight coordinates in registers, above all in G2, where they
-// do not fit.
+// store a multiplication, of 52 to 240 bytes each, cost less than eight coordinates in registers, above all in G2,
+// where they do not fit.
 //
-// A step multiplies two of eight slots into a third. X1 Y1 ZZ1 ZZZ1 stand in slots 0 to 3, X2 Y2 ZZ2 ZZZ2 in 4 to 7; U2, S2, then P,
-// R take slots 4 and 5, PP and PPP slots 6 and 7, Q slot 0.
+// A step multiplies two of eight slots into a third. X1 Y1 ZZ1 ZZZ1 stand in slots 0 to 3, X2 Y2 ZZ2 ZZZ2 in 4 to 7;
+// U2, S2, then P, R take slots 4 and 5, PP and PPP slots 6 and 7, Q slot 0.
 fn xyzz_sum(a: Xyzz, b: Xyzz, zz2_is_one: bool) -> Xyzz {
     var slots = array<Coord, 8>(a.x, a.y, a.zz, a.zzz, b.x, b.y, b.zz, b.zzz);
     var doubling = false;

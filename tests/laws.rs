@@ -101,7 +101,8 @@ proptest! {
         };
         let bases: Vec<G1Affine> =
             (0..scalars.len() as u64).map(|i| (G1Projective::generator() * Fr::from(i * i)).into_affine()).collect();
-        let plan = Plan::new(Group::G1, bases.len(), None, &limits, &Options { window: Some(window), ..Options::default() }).expect("a plan");
+        let options = Options { window: Some(window), ..Options::default() };
+        let plan = Plan::new(Group::G1, bases.len(), None, &limits, &options).expect("a plan");
         let sum = |pick: fn(&(Fr, Fr)) -> Fr| {
             reference::mirror::<G1Projective>(&bases, &scalars.iter().map(pick).collect::<Vec<_>>(), &plan)
         };

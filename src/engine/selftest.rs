@@ -104,7 +104,8 @@ fn quotient(kernels: &Kernels, log_n: u32, root: Fr, a: &[Fr]) -> Result<(), Dev
     let mut steps = Steps::new(gpu.limits());
     let h = quotient.record(&mut steps, &a_span?, &b_span?, &spare);
     let stored = fr_from_bytes(&kernels.run_and_read(&steps, &[&h])?.0.concat());
-    // `fr_mul(stored, scale)` is `stored scale / R`, and `stored` was read as Montgomery words, so a factor 2^256 is off.
+    // `fr_mul(stored, scale)` is `stored scale / R`, and `stored` was read as Montgomery words, so a factor 2^256 is
+    // off.
     let two = Fr::from(2u64);
     let radix = kernels.format().fr().radix_bits() as u64;
     let scale = Fr::from_le_bytes_mod_order(bytemuck::cast_slice(&quotient.scale()));

@@ -56,8 +56,8 @@ pub struct Bases<G> {
     group: PhantomData<fn() -> G>,
 }
 
-/// Doublings of one dispatch: far below a watchdog's patience, and within the 65,535 iterations, of all loops together, after
-/// which llvmpipe ends a thread's loops without a word.
+/// Doublings of one dispatch: far below a watchdog's patience, and within the 65,535 iterations, of all loops together,
+/// after which llvmpipe ends a thread's loops without a word.
 const DOUBLINGS: u32 = 32;
 
 /// Points converted and uploaded at a time: bounds the host copy to 12 MiB (G2: 24 MiB).

@@ -1,5 +1,5 @@
-//! What the planner decides by: how many additions a choice takes, and how many of them wait for each other. The constants fit
-//! an H200; on other adapters they are a guess until the planner measures.
+//! What the planner decides by: how many additions a choice takes, and how many of them wait for each other. The
+//! constants fit an H200; on other adapters they are a guess until the planner measures.
 
 use std::ops::Range;
 

@@ -49,11 +49,12 @@ pub const CPU_BELOW: usize = 512;
 pub struct Options {
     /// Bits of a window; by cost if absent.
     pub window: Option<u32>,
-    /// Rounds of affine additions of pairs before buckets are summed, at most 6; by cost if absent. There are fewer where bindings
-    /// have no room for them.
+    /// Rounds of affine additions of pairs before buckets are summed, at most 6; by cost if absent. There are fewer
+    /// where bindings have no room for them.
     pub rounds: Option<u32>,
-    /// Most multiples of each base that [`Bases::load_with`] may store, the base itself among them: so many times the memory of
-    /// the bases for as much fewer buckets, and with them larger windows. [`memory_estimate`] tells the bytes.
+    /// Most multiples of each base that [`Bases::load_with`] may store, the base itself among them: so many times the
+    /// memory of the bases for as much fewer buckets, and with them larger windows. [`memory_estimate`] tells the
+    /// bytes.
     pub tables: u32,
     /// Time everything under this name, instead of each pass under its own.
     pub stage: Option<&'static str>,

@@ -278,8 +278,8 @@ pub(super) const SPANS: [&str; 13] = [
     "msm pair products",
 ];
 
-/// Bytes of each scratch span of an MSM, none where it is not used. MSMs that run one after the other can share the spans of the
-/// [`Self::join`] of their rooms.
+/// Bytes of each scratch span of an MSM, none where it is not used. MSMs that run one after the other can share the
+/// spans of the [`Self::join`] of their rooms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Room(pub(super) [u64; SPANS.len()]);
 
@@ -299,7 +299,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} msm of {}: {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} piece(s), {} bytes of scratch",
+            "{} msm of {}: {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} piece(s), \
+             {} bytes of scratch",
             self.group.name(),
             self.n,
             self.windows,

@@ -6,10 +6,11 @@ use super::Field;
 use crate::encoding::Format;
 
 impl Field {
-    /// The inverse of a value below `2p`; zero goes to zero. Division steps of Bernstein and Yang ("Fast constant-time gcd
-    /// computation and modular inversion", TCHES 2019) in the variant that starts at delta = 1/2 (P. Wuille's analysis in
-    /// libsecp256k1: `(45907 b + 26313) / 19929` steps are enough for a modulus of `b` bits). Steps are taken on the lowest `w` bits, `w` at a
-    /// time, and what they did is then applied to all limbs as one matrix. It is `p^-1 mod 2^w` that keeps `d` and `e` whole.
+    /// The inverse of a value below `2p`; zero goes to zero. Division steps of Bernstein and Yang ("Fast constant-time
+    /// gcd computation and modular inversion", TCHES 2019) in the variant that starts at delta = 1/2 (P. Wuille's
+    /// analysis in libsecp256k1: `(45907 b + 26313) / 19929` steps are enough for a modulus of `b` bits). Steps are
+    /// taken on the lowest `w` bits, `w` at a time, and what they did is then applied to all limbs as one matrix. It is
+    /// `p^-1 mod 2^w` that keeps `d` and `e` whole.
     ///
     /// Every thread takes the same way, some 30 K instructions; `a^(p-2)` would be 570 multiplications one after the
     /// other, which take 20 times as long where there are few threads.

@@ -58,8 +58,8 @@ impl Field {
         writeln!(out, "  return {}({});\n}}", self.ty, limbs.join(", ")).ok();
     }
 
-    /// Whether `a`, below `16 p`, is a multiple of `p`. Its lowest limb tells which multiple it could be, and is nearly always
-    /// that of none: three operations where a comparison with each would take hundreds.
+    /// Whether `a`, below `16 p`, is a multiple of `p`. Its lowest limb tells which multiple it could be, and is nearly
+    /// always that of none: three operations where a comparison with each would take hundreds.
     pub(super) fn is_zero_lazy(&self) -> String {
         let Self { prefix: p, ty, .. } = self;
         let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());

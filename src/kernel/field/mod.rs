@@ -3,13 +3,14 @@
 //! Montgomery multiplication (P. Montgomery, Math. Comp. 44, 1985) over `n` limbs of `w` bits with all column sums
 //! held lazily in a wider integer. What differs from the textbook: no conditional subtraction ends a multiplication.
 //!
-//! **Bounds.** Limbs are always below `2^w`. A product of operands below `x p` and `y p` is `(ab + mp)/R < (xy p/R + 1) p`:
-//! below `2p` for `xy <= R/p`.
+//! **Bounds.** Limbs are always below `2^w`. A product of operands below `x p` and `y p` is `(ab + mp)/R < (xy p/R + 1)
+//! p`: below `2p` for `xy <= R/p`.
 //! * Both fields: `_add`, `_sub`, `_neg` take and give values below `2p`; `_add_lazy` gives `4p` for a `_mul` or `_sqr`.
 //!   `R > 16 p` is enough.
-//! * The base field has `R/p` between 512 and 1024, so formulas there go without bringing back: `_add_lazy` adds bounds, `_subK` gives
-//!   `a - b + K p` for `b` up to `K p`, and `_mul2`, the sum of two products under one reduction, takes what amounts to
-//!   `300 p^2`. Half the cost of a subtraction is its second pass. Values in memory have 384 bits, which is `9.8 p`.
+//! * The base field has `R/p` between 512 and 1024, so formulas there go without bringing back: `_add_lazy` adds
+//!   bounds, `_subK` gives `a - b + K p` for `b` up to `K p`, and `_mul2`, the sum of two products under one reduction,
+//!   takes what amounts to `300 p^2`. Half the cost of a subtraction is its second pass. Values in memory have 384
+//!   bits, which is `9.8 p`.
 //!
 //! `tests/arithmetic.rs` checks each function at the worst-case limbs, and `tests` below checks the column sums:
 //! * unrolled: `n` products of `2w` bits, then after a carry pass `n` more from the reduction rows, each below `2^64`; of two
@@ -20,7 +21,8 @@
 //! Elements are `array<u32, n>` accessed by constant index only: a run-time index would move each limb to memory.
 //! Multiplication comes in two shapes of [`Code`]. Unrolled, all products stand in line. Compact, the loop over rows
 //! stays a loop and the operand rotates through it: a tenth of the text, which software adapters need (llvmpipe
-//! took 72 s for the six MSM kernels unrolled and inlined), and which `u32` always takes, its unrolled text being 1,800 products.
+//! took 72 s for the six MSM kernels unrolled and inlined), and which `u32` always takes, its unrolled text being 1,800
+//! products.
 
 mod inverse;
 mod lazy;

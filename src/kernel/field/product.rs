@@ -17,8 +17,8 @@ pub(super) enum Shape {
 }
 
 impl Field {
-    /// Product columns, one carry pass, then the reduction rows. `n^2` (or `n(n+1)/2` when squaring, or `2 n^2`) products
-    /// of 32 x 32 bits, then `n^2` for the reduction and `n` for its quotients.
+    /// Product columns, one carry pass, then the reduction rows. `n^2` (or `n(n+1)/2` when squaring, or `2 n^2`)
+    /// products of 32 x 32 bits, then `n^2` for the reduction and `n` for its quotients.
     pub(super) fn mul_unrolled(&self, shape: Shape) -> String {
         let Self { prefix: p, ty, .. } = self;
         let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());
@@ -97,8 +97,8 @@ impl Field {
         (((room - (room >> 8)) / (products * top * top)) as usize).min(self.limbs.count)
     }
 
-    /// One row per limb of `b`: add `a * b_i` (and `c * d_i`), add the multiple of `p` that clears the lowest limb, shift
-    /// down.
+    /// One row per limb of `b`: add `a * b_i` (and `c * d_i`), add the multiple of `p` that clears the lowest limb,
+    /// shift down.
     pub(super) fn mul_rolled(&self, wide: &str, suffix: &str, two: bool) -> String {
         let Self { prefix: p, ty, .. } = self;
         let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());
