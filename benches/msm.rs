@@ -1,8 +1,8 @@
 //! `cargo bench --bench msm`: MSMs over resident bases and scalars, every result checked, wall time and device time,
 //! with arkworks and blst on the processors of the same machine beside them.
 //!
-//! A filter runs one row, as in `cargo bench --bench msm -- g1/u64/uniform/2^16`. `PROOFLANE_RECORD=<dir>` appends the
-//! rows that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes. A table and `target/msm.svg` end
+//! A filter runs one row, as in `cargo bench --bench msm -- g1/u64/uniform/2^16`. `PROOFLANE_RECORD=<dir>` appends each
+//! row that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes. A table and `target/msm.svg` end
 //! it.
 
 #[path = "../src/cli/record.rs"]
@@ -132,7 +132,7 @@ fn measure<'a, R: FnMut() -> Ran + 'a>(
     if !told.is_empty() {
         println!("  stages on the device, median ms: {}", told.join(", "));
     }
-    rows.borrow_mut().push(Row {
+    let row = Row {
         bench: "msm",
         group,
         variant: variant.into(),
@@ -143,7 +143,12 @@ fn measure<'a, R: FnMut() -> Ran + 'a>(
         bytes: bytes(),
         checked: true,
         adapter: adapter.into(),
-    });
+    };
+    // At once: a later row may end the run, where memory is short.
+    if let Ok(directory) = std::env::var("PROOFLANE_RECORD") {
+        record::append(directory.as_ref(), std::slice::from_ref(&row)).expect("a record");
+    }
+    rows.borrow_mut().push(row);
 }
 
 fn ms(time: Duration) -> f64 {
@@ -320,10 +325,6 @@ fn main() {
         Ok(true) => println!("drawn in {}", picture.display()),
         Ok(false) => {}
         Err(error) => println!("{} could not be drawn: {error}", picture.display()),
-    }
-    if let Ok(directory) = std::env::var("PROOFLANE_RECORD") {
-        let file = record::append(directory.as_ref(), &rows).expect("records");
-        println!("recorded in {}", file.display());
     }
     criterion.final_summary();
 }

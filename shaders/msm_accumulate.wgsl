@@ -8,13 +8,11 @@
 // run, if that goes on in the next. A run that covers the whole chunk fills slot 2t and leaves infinity under the
 // same key in slot 2t+1, so that the partials of one bucket are always neighbours. An unused slot has the key NONE.
 
-const NONE: u32 = 0xffffffffu;
-
 struct AccumulateParams {
     group0: u32,
-    // Buckets of all windows.
+    // Buckets of the batch of sets.
     keys: u32,
-    // Entries of one thread.
+    // Items of one thread.
     chunk: u32,
     threads: u32,
     // Rounds of pairs before: 2^rounds entries are one item, which is a point; else an entry is an item.
@@ -30,9 +28,6 @@ struct AccumulateParams {
 @group(0) @binding(5) var<storage, read_write> partial_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> partials: array<XyzzWords>;
 @group(0) @binding(7) var<storage, read_write> points: array<AffineWords>;
-
-// End of a bucket's run of items.
-fn end_of(key: u32) -> u32 { return (ends[key] + (1u << params.rounds) - 1u) >> params.rounds; }
 
 // The bucket of position `at`: the first, from `low` on, that ends beyond it.
 fn bucket_of(at: u32, low: u32) -> u32 {

@@ -2,11 +2,9 @@
 // that a run crosses first; it adds the partials of at most `longest` threads one after the other. Longer runs are left
 // to `msm_merge`, which then finds nothing else. Slots and keys are explained in `msm_accumulate`.
 
-const NONE: u32 = 0xffffffffu;
-
 struct JoinParams {
     group0: u32,
-    // Entries of one accumulating thread.
+    // Items of one accumulating thread.
     chunk: u32,
     // Accumulating threads.
     threads: u32,
@@ -22,9 +20,6 @@ struct JoinParams {
 @group(0) @binding(2) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(3) var<storage, read_write> partials: array<XyzzWords>;
 @group(0) @binding(4) var<storage, read_write> buckets: array<XyzzWords>;
-
-// End of a bucket's run of items.
-fn end_of(key: u32) -> u32 { return (ends[key] + (1u << params.rounds) - 1u) >> params.rounds; }
 
 @compute @workgroup_size(64)
 fn msm_join(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

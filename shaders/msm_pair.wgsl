@@ -13,7 +13,7 @@
 
 struct PairParams {
     group0: u32,
-    // Buckets of all windows.
+    // Buckets of the batch of sets.
     keys: u32,
     threads: u32,
     // From 0.

@@ -21,7 +21,7 @@ use crate::{
     device::{Interval, Pool, Span, leased},
     encoding::fr_words,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, MsmError, Options, Plan, Recorded, Room, Scalars, Source, Work, memory_estimate},
+    msm::{self, Bases, MsmError, Options, Plan, Recorded, Room, Scalars, Source, Work},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -112,7 +112,7 @@ impl GpuBackend {
         let mut room = Room::default();
         let mut query = |group, n, index| -> Result<(), MsmError> {
             let plan = Plan::new(group, n, index, &limits, &Options::default())?;
-            memory.key += memory_estimate(group, n, index, &limits, &Options::default())?.bases;
+            memory.key += msm::Memory::of(&plan, index).bases;
             memory.proof += plan.sums_bytes();
             room = room.join(plan.room());
             Ok(())

@@ -111,10 +111,10 @@ const XYZZ: Piece = Piece::ByCode {
 
 /// The same kernel over both groups.
 macro_rules! kernels {
-    ($g1:literal, $g2:literal = $generic:literal, $file:expr, $access:tt, $params:ty, $workgroup:literal) => {
+    ($g1:literal, $g2:literal = $generic:literal, [$($file:expr),*], $access:tt, $params:ty, $workgroup:literal) => {
         [
-            kernel!($g1 = $generic, [Fq, COORD_FQ, CURVE, XYZZ, $file], $access, $params, $workgroup),
-            kernel!($g2 = $generic, [Fq, COORD_FQ2, CURVE, XYZZ, $file], $access, $params, $workgroup),
+            kernel!($g1 = $generic, [Fq, COORD_FQ, CURVE, XYZZ, $($file),*], $access, $params, $workgroup),
+            kernel!($g2 = $generic, [Fq, COORD_FQ2, CURVE, XYZZ, $($file),*], $access, $params, $workgroup),
         ]
     };
 }
@@ -139,58 +139,55 @@ pub static SCAN_SUMS: Kernel =
 /// Tile offsets added back.
 pub static SCAN_ADD: Kernel = kernel!("scan_add", [file!("scan"), file!("scan_add")], [Write, Write], ScanParams, 256);
 /// Bases to multiples of them.
-pub static MSM_MULTIPLY: [Kernel; 2] =
-    kernels!("msm_multiply_g1", "msm_multiply_g2" = "msm_multiply", file!("msm_multiply"), [Write], MultiplyParams, 64);
+pub static MSM_MULTIPLY: [Kernel; 2] = kernels!(
+    "msm_multiply_g1",
+    "msm_multiply_g2" = "msm_multiply",
+    [file!("msm_multiply")],
+    [Write],
+    MultiplyParams,
+    64
+);
 /// Entries to bucket sums and partial sums.
 pub static MSM_ACCUMULATE: [Kernel; 2] = kernels!(
     "msm_accumulate_g1",
     "msm_accumulate_g2" = "msm_accumulate",
-    file!("msm_accumulate"),
+    [file!("msm_runs"), file!("msm_accumulate")],
     [Read, Write, Write, Write, Write, Write, Write],
     AccumulateParams,
     64
 );
-/// The same kernel over both groups, in two files.
-macro_rules! pair_kernels {
-    ($g1:literal, $g2:literal = $generic:literal) => {
-        [
-            kernel!(
-                $g1 = $generic,
-                [Fq, COORD_FQ, CURVE, XYZZ, file!("msm_pair"), file!($generic)],
-                [Read, Write, Write, Write, Write, Write],
-                PairParams,
-                64
-            ),
-            kernel!(
-                $g2 = $generic,
-                [Fq, COORD_FQ2, CURVE, XYZZ, file!("msm_pair"), file!($generic)],
-                [Read, Write, Write, Write, Write, Write],
-                PairParams,
-                64
-            ),
-        ]
-    };
-}
-
 /// Denominators of pairs to products.
-pub static MSM_PAIR_PRODUCTS: [Kernel; 2] =
-    pair_kernels!("msm_pair_products_g1", "msm_pair_products_g2" = "msm_pair_products");
+pub static MSM_PAIR_PRODUCTS: [Kernel; 2] = kernels!(
+    "msm_pair_products_g1",
+    "msm_pair_products_g2" = "msm_pair_products",
+    [file!("msm_pair"), file!("msm_pair_products")],
+    [Read, Write, Write, Write, Write, Write],
+    PairParams,
+    64
+);
 /// Products to their inverses.
 pub static MSM_PAIR_INVERT: [Kernel; 2] = kernels!(
     "msm_pair_invert_g1",
     "msm_pair_invert_g2" = "msm_pair_invert",
-    file!("msm_pair_invert"),
+    [file!("msm_pair_invert")],
     [Write, Write],
     InvertParams,
     32
 );
 /// Pairs to their sums.
-pub static MSM_PAIR_ADD: [Kernel; 2] = pair_kernels!("msm_pair_add_g1", "msm_pair_add_g2" = "msm_pair_add");
+pub static MSM_PAIR_ADD: [Kernel; 2] = kernels!(
+    "msm_pair_add_g1",
+    "msm_pair_add_g2" = "msm_pair_add",
+    [file!("msm_pair"), file!("msm_pair_add")],
+    [Read, Write, Write, Write, Write, Write],
+    PairParams,
+    64
+);
 /// Partial sums of short runs to bucket sums.
 pub static MSM_JOIN: [Kernel; 2] = kernels!(
     "msm_join_g1",
     "msm_join_g2" = "msm_join",
-    file!("msm_join"),
+    [file!("msm_runs"), file!("msm_join")],
     [Write, Write, Write, Write],
     JoinParams,
     64
@@ -199,14 +196,14 @@ pub static MSM_JOIN: [Kernel; 2] = kernels!(
 pub static MSM_MERGE: [Kernel; 2] = kernels!(
     "msm_merge_g1",
     "msm_merge_g2" = "msm_merge",
-    file!("msm_merge"),
+    [file!("msm_merge")],
     [Write, Write, Write, Write, Write],
     MergeParams,
     64
 );
 /// Buckets to sums by the bits of their numbers.
 pub static MSM_REDUCE: [Kernel; 2] =
-    kernels!("msm_reduce_g1", "msm_reduce_g2" = "msm_reduce", file!("msm_reduce"), [Write, Write], ReduceParams, 64);
+    kernels!("msm_reduce_g1", "msm_reduce_g2" = "msm_reduce", [file!("msm_reduce")], [Write, Write], ReduceParams, 64);
 /// Stages of a transform, natural to bit-reversed order.
 pub static NTT_DIF: Kernel =
     kernel!("ntt_dif", [Fr, file!("ntt_pass"), file!("ntt_dif")], [Write, Read, Read], NttParams, 256);
@@ -262,7 +259,7 @@ pub static PROBE_FQ2: Kernel = kernel!(
 pub static PROBE_CURVE: [Kernel; 2] = kernels!(
     "probe_curve_g1",
     "probe_curve_g2" = "probe_curve",
-    file!("probe_curve"),
+    [file!("probe_curve")],
     [Read, Write, Write, Write],
     ProbeParams,
     64

@@ -94,9 +94,9 @@ twins! {
     }
     /// `shaders/msm_accumulate.wgsl`.
     AccumulateParams {
-        /// Buckets of all windows.
+        /// Buckets of the batch of sets.
         keys: u32,
-        /// Entries of one thread.
+        /// Items of one thread.
         chunk: u32,
         /// Threads that act.
         threads: u32,
@@ -105,7 +105,7 @@ twins! {
     }
     /// `shaders/msm_join.wgsl`.
     JoinParams {
-        /// Entries of one accumulating thread.
+        /// Items of one accumulating thread.
         chunk: u32,
         /// Accumulating threads.
         threads: u32,
@@ -116,7 +116,7 @@ twins! {
     }
     /// One round of pairs: `shaders/msm_pair.wgsl`.
     PairParams {
-        /// Buckets of all windows.
+        /// Buckets of the batch of sets.
         keys: u32,
         /// Threads that act.
         threads: u32,

@@ -82,13 +82,9 @@ impl<G: Source> Bases<G> {
         positions: Option<&[u32]>,
         options: &Options,
     ) -> Result<Self, MsmError> {
-        if let Some(positions) = positions {
-            if positions.len() != points.len() {
-                return Err(MsmError::Lengths { bases: points.len(), scalars: positions.len() });
-            }
-            if let Some(at) = positions.windows(2).position(|pair| pair[0] >= pair[1]) {
-                return Err(MsmError::Order { at: at + 1 });
-            }
+        let unordered = |positions: &[u32]| positions.windows(2).position(|pair| pair[0] >= pair[1]);
+        if let Some(at) = positions.and_then(unordered) {
+            return Err(MsmError::Order { at: at + 1 });
         }
         let gpu = kernels.gpu();
         let size = G::GROUP.affine_bytes();

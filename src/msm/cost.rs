@@ -6,9 +6,9 @@ use std::ops::Range;
 /// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
 pub(super) const BITS: u32 = 255;
 /// Cost of a bucket (two full additions, 28 multiplications) against that of an entry (a mixed addition, 10).
-pub(super) const BUCKET_COST: f64 = 2.8;
+const BUCKET_COST: f64 = 2.8;
 /// Mixed additions that a large card could have done while one waited for the one before.
-pub(super) const LATENCY: f64 = 8192.0;
+const LATENCY: f64 = 8192.0;
 /// Threads that keep a large card busy; below that, threads take fewer entries each.
 pub(super) const THREADS: u64 = 1 << 16;
 /// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
@@ -16,7 +16,7 @@ pub(super) const CHUNK: Range<u64> = 8..64;
 /// Most rounds of pairs: beyond it runs are filled up with more than they hold.
 pub(super) const MAX_ROUNDS: u32 = 6;
 /// Pairs that a round has to have to be worth its three dependent kernels.
-pub(super) const ROUND: u64 = 1 << 20;
+const ROUND: u64 = 1 << 20;
 /// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
 pub(super) const MERGE: u64 = 8;
 /// Threads that a run of partial sums may reach over to be joined by one thread.

@@ -87,12 +87,18 @@ pub fn memory_estimate(
     limits: &Limits,
     options: &Options,
 ) -> Result<Memory, MsmError> {
-    let plan = Plan::new(group, n, positions, limits, options)?;
-    Ok(Memory {
-        bases: plan.bases_bytes() + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
-        scalars: leased(32 * bases::scalars(n, positions) as u64),
-        work: plan.leased_bytes(),
-    })
+    Ok(Memory::of(&Plan::new(group, n, positions, limits, options)?, positions))
+}
+
+impl Memory {
+    /// Of a plan, and the positions that it was made for.
+    pub fn of(plan: &Plan, positions: Option<&[u32]>) -> Self {
+        Self {
+            bases: plan.bases_bytes() + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
+            scalars: leased(32 * bases::scalars(plan.n, positions) as u64),
+            work: plan.leased_bytes(),
+        }
+    }
 }
 
 /// What is wrong with an MSM that was asked for.

@@ -229,11 +229,9 @@ impl Plan {
 
     /// The scratch spans of a run.
     pub fn room(&self) -> Room {
-        if self.n == 0 { Room::default() } else { Room(self.sizes().map(|size| size.1)) }
-    }
-
-    /// The scratch spans of a run: what for, and bytes; none where the span is not used.
-    fn sizes(&self) -> [(&'static str, u64); SPANS.len()] {
+        if self.n == 0 {
+            return Room::default();
+        }
         let sum = self.group.sum_bytes();
         let partials = |level: usize| self.levels.get(level).map_or(0, |level| 2 * level.threads);
         // Folds go to and fro between this and the buckets. The last leaves its sums where they are read back.
@@ -242,7 +240,7 @@ impl Plan {
             _ => 0,
         };
         let (pairs, threads) = self.rounds.first().map_or((0, 0), |round| (round.pairs, round.threads));
-        let bytes = [
+        Room([
             4 * self.keys(),
             4 * self.keys().div_ceil(1024),
             4 * self.entries(),
@@ -256,8 +254,7 @@ impl Plan {
             pairs * self.group.affine_bytes() / 2,
             threads * self.group.affine_bytes() / 2,
             threads * self.group.affine_bytes() / 2,
-        ];
-        std::array::from_fn(|span| (SPANS[span], bytes[span]))
+        ])
     }
 }
 
@@ -311,6 +308,10 @@ impl fmt::Display for Plan {
             self.chunks.len(),
             self.scratch_bytes()
         )?;
+        for round in &self.rounds {
+            let Round { pairs, threads, inverters } = round;
+            writeln!(f, "  add {pairs} pairs, {threads} threads, {inverters} that invert")?;
+        }
         for level in &self.levels {
             writeln!(f, "  sum {} items, {} a thread, {} threads", level.n, level.chunk, level.threads)?;
         }
@@ -328,8 +329,10 @@ fn widest(group: Group) -> u64 {
     group.affine_bytes().max(4).max((2 * group.sum_bytes()).div_ceil(CHUNK.end))
 }
 
-/// The smallest binding with which there is a plan: a piece of GRAIN bases with all their multiples.
+/// The smallest binding with which there is a plan: a piece of GRAIN bases with all their multiples, of which there are no more
+/// than windows.
 fn least(group: Group, tables: u32) -> u64 {
+    let tables = tables.clamp(1, BITS.div_ceil(2));
     (widest(group) * GRAIN as u64 * u64::from(tables) + 4 * group.sum_bytes()).next_multiple_of(256)
 }
 
@@ -436,7 +439,7 @@ mod tests {
             assert!(u64::from(tables) * chunk.bases.len() as u64 * group.affine_bytes() <= binding);
             assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
         }
-        for (what, bytes) in plan.sizes().into_iter().chain([("a row", plan.row_bytes())]) {
+        for (what, bytes) in SPANS.into_iter().zip(plan.room().0).chain([("a row", plan.row_bytes())]) {
             assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
         }
         assert!(plan.entries() < 1 << 32, "{plan}");

@@ -113,7 +113,7 @@ pub fn record<G: Source>(
 ) -> Result<Recorded<G>, MsmError> {
     let plan = bases.plan(&kernels.gpu().limits(), options)?;
     let work = Work::lease(kernels, plan.room())?;
-    record_in(kernels, steps, bases, scalars, options, &work)
+    write(kernels, steps, bases, scalars, options.stage, plan, &work)
 }
 
 /// The same in scratch memory that earlier steps may have used and later ones may use again.
@@ -123,6 +123,18 @@ pub fn record_in<G: Source>(
     bases: &Bases<G>,
     scalars: &Scalars,
     options: &Options,
+    work: &Work,
+) -> Result<Recorded<G>, MsmError> {
+    write(kernels, steps, bases, scalars, options.stage, bases.plan(&kernels.gpu().limits(), options)?, work)
+}
+
+fn write<G: Source>(
+    kernels: &Kernels,
+    steps: &mut Steps,
+    bases: &Bases<G>,
+    scalars: &Scalars,
+    stage: Option<&'static str>,
+    plan: Plan,
     work: &Work,
 ) -> Result<Recorded<G>, MsmError> {
     let gpu = kernels.gpu();
@@ -137,7 +149,6 @@ pub fn record_in<G: Source>(
     if have < bases.scalars() {
         return Err(MsmError::Lengths { bases: bases.scalars(), scalars: have });
     }
-    let plan = bases.plan(&gpu.limits(), options)?;
     let mut recorded = Recorded { format: kernels.format(), rows: None, group: PhantomData, plan };
     let plan = &recorded.plan;
     if plan.n == 0 {
@@ -165,7 +176,7 @@ pub fn record_in<G: Source>(
     let row = plan.row_bytes();
     let rows = gpu.allocate(Pool::Scratch, "msm window sums", plan.rows_bytes())?;
     let which = G::GROUP as usize;
-    let stage = |steps: &mut Steps, part| steps.stage(options.stage.unwrap_or(part));
+    let stage = |steps: &mut Steps, part: &'static str| steps.stage(stage.unwrap_or(part));
     let mut row_index = 0;
     for (chunk, points) in plan.chunks.iter().zip(&bases.pieces) {
         let n = chunk.bases.len() as u64;

@@ -13,7 +13,7 @@ impl Field {
     /// `p^-1 mod 2^w` that keeps `d` and `e` whole.
     ///
     /// Every thread takes the same way, some 30 K instructions; `a^(p-2)` would be 570 multiplications one after the
-    /// other, which take 20 times as long where there are few threads.
+    /// other, which took seven times as long on an H200.
     pub(super) fn inverse(&self) -> String {
         let Self { prefix: p, ty, .. } = self;
         let (w, n, mask) = (self.limbs.bits, self.limbs.count, self.mask());
