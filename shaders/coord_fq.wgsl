@@ -5,6 +5,13 @@ fn coord_zero() -> Coord { return fq_zero(); }
 fn coord_one() -> Coord { return fq_one(); }
 fn coord_unpack(v: CoordWords) -> Coord { return fq_unpack(v); }
 fn coord_pack(a: Coord) -> CoordWords { return fq_pack(a); }
+fn coord_digits(v: CoordWords) -> Coord { return fq_digits(v); }
+fn coord_words(a: Coord) -> CoordWords { return fq_words(a); }
+fn coord_centre(a: Coord) -> Coord { return fq_centre(a); }
+fn coord_diff(a: Coord, b: Coord) -> Coord { return fq_diff(a, b); }
+fn coord_negated(a: Coord) -> Coord { return fq_negated(a); }
+fn coord_chord_x(l: Coord, a: Coord, b: Coord) -> Coord { return fq_chord_x(l, a, b); }
+fn coord_chord_y(l: Coord, a: Coord) -> Coord { return fq_chord_y(l, a); }
 fn coord_add(a: Coord, b: Coord) -> Coord { return fq_add_lazy(a, b); }
 fn coord_sub(a: Coord, b: Coord) -> Coord { return fq_sub(a, b); }
 fn coord_sub2(a: Coord, b: Coord) -> Coord { return fq_sub2(a, b); }

@@ -50,11 +50,11 @@ fn item_x(item: u32) -> CoordWords {
 }
 fn item_y(item: u32) -> Coord {
     if (params.round == 0u) {
-        let y = coord_unpack(bases[(item & 0x7fffffffu) - 1u].y);
-        if (item >= 0x80000000u) { return coord_sub2(coord_zero(), y); }
+        let y = coord_digits(bases[(item & 0x7fffffffu) - 1u].y);
+        if (item >= 0x80000000u) { return coord_negated(y); }
         return y;
     }
-    return coord_unpack(points[item - 1u].y);
+    return coord_digits(points[item - 1u].y);
 }
 
 // How a pair is added.
@@ -91,12 +91,13 @@ fn pair(i: u32) -> Pair {
     result.b = b;
     if (a == 0u || b == 0u) { return result; }
     result.kind = CHORD;
-    result.denominator = coord_sub2(coord_unpack(xb), coord_unpack(xa));
+    result.denominator = coord_diff(coord_digits(xb), coord_digits(xa));
     if (coord_is_zero(result.denominator)) {
         let y1 = item_y(a);
-        if (coord_is_zero(coord_sub2(y1, item_y(b)))) {
+        if (coord_is_zero(coord_diff(y1, item_y(b)))) {
             result.kind = TANGENT;
-            result.denominator = coord_add(y1, y1);
+            let y = coord_centre(y1);
+            result.denominator = coord_add(y, y);
         } else {
             result.kind = OPPOSITE;
         }

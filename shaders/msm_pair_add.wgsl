@@ -17,11 +17,11 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
         if (p.kind == NOTHING) {
             let other = p.a | p.b;
             if (other != 0u) {
-                x3 = coord_unpack(item_x(other));
+                x3 = coord_digits(item_x(other));
                 y3 = item_y(other);
             }
         } else if (p.kind != OPPOSITE) {
-            var left = coord_unpack(prefixes[i]);
+            var left = coord_digits(prefixes[i]);
             var right = inverse;
             // First the inverse of this pair's denominator.
             var slope = left;
@@ -32,7 +32,7 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
                     case 1u: {
                         inverse = product;
                         if (p.kind == CHORD) {
-                            left = coord_sub2(item_y(p.b), item_y(p.a));
+                            left = coord_diff(item_y(p.b), item_y(p.a));
                             right = slope;
                             step = 2u;
                         } else {
@@ -43,16 +43,16 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
                     case 2u: { left = coord_add(product, coord_add(product, product)); right = slope; }
                     case 3u: { slope = product; left = product; right = product; }
                     case 4u: {
-                        let x1 = coord_unpack(item_x(p.a));
-                        x3 = coord_sub(coord_sub(product, x1), coord_unpack(item_x(p.b)));
-                        left = slope;
-                        right = coord_sub2(x1, x3);
+                        let x1 = coord_digits(item_x(p.a));
+                        x3 = coord_chord_x(product, x1, coord_digits(item_x(p.b)));
+                        left = coord_diff(x1, x3);
+                        right = slope;
                     }
-                    default: { y3 = coord_sub(product, item_y(p.a)); }
+                    default: { y3 = coord_chord_y(product, item_y(p.a)); }
                 }
             }
         }
-        points[i << params.round] = AffineWords(coord_pack(x3), coord_pack(y3));
+        points[i << params.round] = AffineWords(coord_words(x3), coord_words(y3));
         if (i < params.threads) { break; }
         i -= params.threads;
     }

@@ -9,7 +9,7 @@ fn msm_pair_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
         let p = pair(i);
         if (p.kind == CHORD || p.kind == TANGENT) {
             prefixes[i] = coord_pack(product);
-            product = coord_mul(product, p.denominator);
+            product = coord_mul(p.denominator, product);
         }
     }
     products[t] = coord_pack(product);

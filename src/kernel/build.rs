@@ -26,6 +26,7 @@ pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
         .map(|piece| match piece {
             Piece::Fr => super::field::fr(format, code),
             Piece::Fq => super::field::fq(format, code),
+            Piece::Fq2 => super::field::fq2(format, code),
             Piece::File(text) => (*text).into(),
             Piece::ByCode { unrolled, compact } => match code {
                 Code::Unrolled => (*unrolled).into(),

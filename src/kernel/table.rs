@@ -12,6 +12,8 @@ pub enum Piece {
     Fr,
     /// Limb arithmetic of the base field.
     Fq,
+    /// After it, the product of its quadratic extension.
+    Fq2,
     /// A file of `shaders/`.
     File(&'static str),
     /// Two files of `shaders/` with the same functions.
@@ -76,7 +78,7 @@ impl Group {
 }
 
 use Access::{Read, Write};
-use Piece::{File, Fq, Fr};
+use Piece::{File, Fq, Fq2, Fr};
 
 macro_rules! file {
     ($name:literal) => {
@@ -114,7 +116,7 @@ macro_rules! kernels {
     ($g1:literal, $g2:literal = $generic:literal, [$($file:expr),*], $access:tt, $params:ty, $workgroup:literal) => {
         [
             kernel!($g1 = $generic, [Fq, COORD_FQ, CURVE, XYZZ, $($file),*], $access, $params, $workgroup),
-            kernel!($g2 = $generic, [Fq, COORD_FQ2, CURVE, XYZZ, $($file),*], $access, $params, $workgroup),
+            kernel!($g2 = $generic, [Fq, Fq2, COORD_FQ2, CURVE, XYZZ, $($file),*], $access, $params, $workgroup),
         ]
     };
 }
@@ -250,7 +252,7 @@ pub static PROBE_FQ: Kernel = kernel!(
 /// Test-only: the extension field.
 pub static PROBE_FQ2: Kernel = kernel!(
     "probe_fq2" = "probe_coord",
-    [Fq, file!("coord_fq2"), file!("probe_coord")],
+    [Fq, Fq2, file!("coord_fq2"), file!("probe_coord")],
     [Write, Write, Write],
     ProbeParams,
     64

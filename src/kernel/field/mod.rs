@@ -27,6 +27,7 @@
 mod inverse;
 mod lazy;
 mod product;
+mod signed;
 
 use std::fmt::Write;
 
@@ -117,6 +118,11 @@ impl Field {
         format!("{}({})", self.ty, list.join(", "))
     }
 
+    /// Limbs of either sign: `signed.rs`.
+    fn signed(&self) -> bool {
+        (self.format, self.code) == (Format::U64, Code::Unrolled)
+    }
+
     fn mask(&self) -> u32 {
         (1 << self.limbs.bits) - 1
     }
@@ -131,8 +137,8 @@ impl Field {
             words / 4,
             self.constant(&self.one)
         );
-        out += &self.unpack();
-        out += &self.pack();
+        out += &self.unpack(&format!("{p}_unpack"));
+        out += &self.pack(&format!("{p}_pack"));
         out += &self.add();
         out += &self.sub();
         match (self.format, self.code) {
@@ -149,7 +155,7 @@ impl Field {
         format!("v[{}].{}", k / 4, ["x", "y", "z", "w"][k % 4])
     }
 
-    fn unpack(&self) -> String {
+    fn unpack(&self, name: &str) -> String {
         let (w, ty) = (self.limbs.bits, self.ty);
         let limb = |i: usize| {
             let (word, shift) = (w * i / 32, w * i % 32);
@@ -162,10 +168,10 @@ impl Field {
         };
         let limbs: Vec<_> =
             (0..self.limbs.count).map(|i| if w * i < 32 * self.words { limb(i) } else { "0u".into() }).collect();
-        format!("fn {}_unpack(v: {ty}Words) -> {ty} {{\n  return {ty}({});\n}}\n", self.prefix, limbs.join(",\n    "))
+        format!("fn {name}(v: {ty}Words) -> {ty} {{\n  return {ty}({});\n}}\n", limbs.join(",\n    "))
     }
 
-    fn pack(&self) -> String {
+    fn pack(&self, name: &str) -> String {
         let (w, n) = (self.limbs.bits, self.limbs.count);
         let word = |k: usize| {
             let parts: Vec<_> = (0..n)
@@ -183,8 +189,7 @@ impl Field {
             .collect();
         let ty = self.ty;
         format!(
-            "fn {}_pack(a: {ty}) -> {ty}Words {{\n  return {ty}Words({});\n}}\n",
-            self.prefix,
+            "fn {name}(a: {ty}) -> {ty}Words {{\n  return {ty}Words({});\n}}\n",
             vectors.join(",\n    ")
         )
     }
@@ -280,8 +285,20 @@ pub fn fr(format: Format, code: Code) -> String {
 
 /// The base field: type `Fq`, functions `fq_*`.
 pub fn fq(format: Format, code: Code) -> String {
-    let field = Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", format, code, format.fq());
+    let mut field = Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", format, code, format.fq());
+    if field.signed() {
+        let centre = |limbs: &[u32]| signed::centre(limbs, field.limbs.bits).into_iter().map(|l| l as u32).collect();
+        (field.one, field.radix_cubed) = (centre(&field.one), centre(&field.radix_cubed));
+        return field.emit_signed();
+    }
     field.emit() + &field.emit_lazy()
+}
+
+/// After [`fq`], the type of its quadratic extension and the product there: `Fq2`, `fq2_mul`.
+pub fn fq2(format: Format, code: Code) -> String {
+    let field = Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", format, code, format.fq());
+    let product = if field.signed() { field.mul_signed_extension() } else { field.mul_lazy_extension() };
+    format!("struct Fq2 {{ c0: Fq, c1: Fq }}\n{product}")
 }
 
 #[cfg(test)]
