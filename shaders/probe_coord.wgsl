@@ -24,7 +24,19 @@ fn probe_coord(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
         case 8u: { r = coord_mul(coord_sub8(x, y), coord_sub8(y, x)); }
         case 9u: { if (coord_is_zero(coord_sub8(x, y))) { r = coord_one(); } }
         case 10u: { if (coord_is_zero(coord_sub4(coord_add(x, x), coord_add(y, y)))) { r = coord_one(); } }
-        case 11u: { if (coord_words_are_zero(a[i])) { r = coord_one(); } }
+        // From words and to words, as rounds of pairs do.
+        case 11u, 12u, 13u: {
+            let product = coord_mul(coord_diff(coord_digits(a[i]), coord_digits(b[i])), y);
+            let left = coord_digits(a[i]);
+            let right = coord_digits(b[i]);
+            switch (params.op) {
+                case 11u: { out[i] = coord_words(coord_chord_x(product, left, right)); }
+                case 12u: { out[i] = coord_words(coord_chord_y(product, right)); }
+                default: { out[i] = coord_words(coord_chord_y(product, coord_negated(left))); }
+            }
+            return;
+        }
+        case 14u: { if (coord_is_zero(coord_diff(coord_digits(a[i]), coord_digits(b[i])))) { r = coord_one(); } }
         default: { r = coord_one(); }
     }
     out[i] = coord_pack(r);

@@ -5,6 +5,8 @@ fn field_zero() -> Field { return fq_zero(); }
 fn field_one() -> Field { return fq_one(); }
 fn field_unpack(v: FieldWords) -> Field { return fq_unpack(v); }
 fn field_pack(a: Field) -> FieldWords { return fq_pack(a); }
+// Of what has limbs as memory has them.
+fn field_words(a: Field) -> FieldWords { return fq_words(a); }
 fn field_mul(a: Field, b: Field) -> Field { return fq_mul(a, b); }
 fn field_sqr(a: Field) -> Field { return fq_sqr(a); }
 fn field_add(a: Field, b: Field) -> Field { return fq_add(a, b); }

@@ -139,7 +139,8 @@ fn extension_field() {
         let radix = Fq::from(2u64).pow([format.fq().radix_bits() as u64]);
         let unradix = Fq2::new(radix.inverse().expect("2 is a unit"), Fq::zero());
         type Law = fn(Fq2, Fq2, Fq2) -> Fq2;
-        let laws: [(&str, Law); 11] = [
+        let zero_test: Law = |x, y, u| if x == y { u.inverse().unwrap_or_default() } else { Fq2::zero() };
+        let laws: [(&str, Law); 15] = [
             ("mul", |x, y, u| x * y * u),
             ("add", |x, y, _| x + y),
             ("sub", |x, y, _| x - y),
@@ -149,14 +150,12 @@ fn extension_field() {
             ("sub4", |x, y, _| x - y),
             ("sub_two6", |x, y, _| x - y - y),
             ("mul of lazy differences", |x, y, u| -(x - y).square() * u),
-            (
-                "is_zero of a lazy difference",
-                |x, y, u| if x == y { u.inverse().unwrap_or_default() } else { Fq2::zero() },
-            ),
-            (
-                "is_zero of a difference of sums",
-                |x, y, u| if x == y { u.inverse().unwrap_or_default() } else { Fq2::zero() },
-            ),
+            ("is_zero of a lazy difference", zero_test),
+            ("is_zero of a difference of sums", zero_test),
+            ("x of a chord", |x, y, u| (x - y) * y * u - x - y),
+            ("y of a chord", |x, y, u| (x - y) * y * u - y),
+            ("y of a chord from a negated point", |x, y, u| (x - y) * y * u + x),
+            ("is_zero of a difference of words", zero_test),
         ];
         for (op, (name, law)) in laws.into_iter().enumerate() {
             let out =

@@ -140,6 +140,7 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
         let Self { prefix: p, ty, .. } = self;
         let (w, n) = (self.limbs.bits, self.limbs.count);
         let mut out = format!("fn {p}_mul(x: {ty}, y: {ty}) -> {ty} {{\n");
+        let how = std::env::var("PL_MUL").unwrap_or_default();
         for i in 0..n {
             let limb = |v: &str, i: usize| format!("bitcast<i32>({v}[{i}])");
             writeln!(out, "  let a{i} = i64({}); let b{i} = i64({});", limb("x", i), limb("y", i)).ok();
@@ -150,6 +151,35 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
             } else if i < HALF {
                 writeln!(out, "  let d{i} = a{i}; let e{i} = -b{i};").ok();
             }
+        }
+        if how == "fips" || how == "karacol" {
+            out += "  var c: i64 = 0li;\n";
+            for k in 0..2 * n - 1 {
+                if how == "fips" {
+                    self.column(&mut out, &format!("u{k}"), ("a", "b"), k, 0..n);
+                    writeln!(out, "  c = c + u{k};").ok();
+                } else {
+                    let (low, high) = (2 * HALF - 1, 2 * (n - HALF) - 1);
+                    if k < low { self.column(&mut out, &format!("z{k}"), ("a", "b"), k, 0..HALF); }
+                    if k >= HALF && k - HALF < low { self.column(&mut out, &format!("v{}", k - HALF), ("d", "e"), k - HALF, 0..HALF); }
+                    if k >= HALF && k - HALF < high { self.column(&mut out, &format!("w{}", k - HALF), ("a", "b"), k + HALF, HALF..n); }
+                    let parts = [("z", 0, low), ("z", HALF, low), ("v", HALF, low), ("w", HALF, high), ("w", 2 * HALF, high)];
+                    for (name, at, len) in parts { if k >= at && k - at < len { writeln!(out, "  c = c + {name}{};", k - at).ok(); } }
+                }
+                for i in (0..n).filter(|&i| i < k && k - i < n) {
+                    writeln!(out, "  c = i64(m{i}) * {} + c;", self.wide_modulus(k - i)).ok();
+                }
+                if k < n {
+                    writeln!(out, "  let m{k} = {};", self.quotient("c")).ok();
+                    writeln!(out, "  c = (i64(m{k}) * {} + c) >> {w}u;", self.wide_modulus(0)).ok();
+                } else {
+                    let (half, mask) = (1 << (w - 1), self.mask());
+                    writeln!(out, "  c = c + {half}li; let r{} = (i32(c) & {mask}) - {half}; c = c >> {w}u;", k - n).ok();
+                }
+            }
+            writeln!(out, "  let r{} = i32(c);", n - 1).ok();
+            let list: Vec<_> = (0..n).map(|i| format!("bitcast<u32>(r{i})")).collect();
+            return out + &format!("  return {ty}({});\n}}\n", list.join(", "));
         }
         for k in 0..2 * HALF - 1 {
             self.column(&mut out, &format!("z{k}"), ("a", "b"), k, 0..HALF);
@@ -343,4 +373,79 @@ fn window(limbs: &[u32], bits: usize, first: i64) -> Vec<i64> {
         low
     };
     limbs.iter().enumerate().map(limb).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{encoding::Format, kernel::Code};
+
+    fn field() -> Field {
+        Field::new::<ark_bls12_381::Fq, 6>("fq", "Fq", Format::U64, Code::Unrolled, Format::U64.fq())
+    }
+
+    /// Most that a column of products may come to, of limbs up to `left` and `right` but for top limbs of values within
+    /// 16 p, which are below 2^25; and what the reduction adds.
+    fn column(left: i128, right: i128, products: i128) -> i128 {
+        let modulus = field().centred_modulus();
+        let n = modulus.len();
+        let limb = |i: usize, most: i128| if i + 1 == n { 1 << 25 } else { most };
+        let of = |k: usize| -> i128 {
+            let pairs = (0..n).filter(|&i| k >= i && k - i < n);
+            let product: i128 = pairs.clone().map(|i| limb(i, left) * limb(k - i, right)).sum();
+            let reduction: i128 = pairs.map(|i| (1 << 29) * i128::from(modulus[k - i].abs())).sum();
+            products * product + reduction
+        };
+        // And a carry of the column before, and half a limb for rounding.
+        (0..2 * n - 1).map(of).max().unwrap_or(0) + (1 << 34)
+    }
+
+    #[test]
+    fn columns_hold() {
+        let room = 1i128 << 63;
+        assert!(column(1 << 30, 1 << 29, 1) < room, "a loose times a centred value");
+        assert!(column(1 << 29, 1 << 29, 2) < room, "two products of centred values");
+        // What would not do, and why `fq2_mul` centres its left factor, and a loose factor meets a centred one.
+        assert!(column(1 << 30, 1 << 29, 2) > room && column(1 << 30, 1 << 30, 1) > room);
+        // Differences of halves fit the i32 that they are computed in: of limbs at most 2^30 - 1 from zero.
+        assert!(2 * ((1i64 << 30) - 1) < 1 << 31);
+    }
+
+    #[test]
+    fn windows_of_limbs_hold() {
+        let field = field();
+        let value = |limbs: &[i64]| {
+            // Modulo a prime that no limb pattern knows.
+            limbs.iter().rev().fold(0i128, |sum, &limb| ((sum << 30) + i128::from(limb)).rem_euclid((1 << 61) - 1))
+        };
+        for k in [1, 2, 3, 4, 6, 9, 16] {
+            let plain = field.multiple(k);
+            let wide: Vec<i64> = plain.iter().map(|&limb| i64::from(limb)).collect();
+            let (half, top) = (1i64 << 29, plain.len() - 1);
+            let (centred, raised) = (centre(&plain, 30), raised(&plain, 30));
+            assert_eq!([value(&centred), value(&raised)], [value(&wide); 2], "{k}p");
+            assert!(centred[..top].iter().all(|&limb| (-half..half).contains(&limb)));
+            // In `chord_x`: a centred limb, two unsigned ones subtracted, a raised one, a carry.
+            for &limb in &raised[..top] {
+                assert!(-half - 2 * ((1 << 30) - 1) + limb - 3 >= i64::from(i32::MIN));
+                assert!(half + limb + 3 <= i64::from(i32::MAX));
+            }
+        }
+    }
+
+    /// The bounds of `chord`, in thousandths of p: a product within 520, and 5 for what top limbs do not tell.
+    #[test]
+    fn chords_stay_in_bounds() {
+        let (product, blur) = (520, 5);
+        for (most, subtracted, classes) in [
+            (4080, 2 * 4080, &[(0, 3000), (2450, 6000), (5450, 9000)][..]),
+            (3080, 3080, &[(0, 2000), (1450, 4000)]),
+        ] {
+            for (at, &(from, multiple)) in classes.iter().enumerate() {
+                let to = classes.get(at + 1).map_or(subtracted, |next| next.0);
+                assert!(multiple - (to + blur) - product > 0, "negative from {from} on");
+                assert!(multiple - (from - blur).max(0) + product < most, "beyond {most} from {from} on");
+            }
+        }
+    }
 }
