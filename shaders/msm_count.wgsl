@@ -1,5 +1,5 @@
 // First pass of the counting sort: how many entries each bucket of each set will hold.
-@group(0) @binding(3) var<storage, read_write> counts: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>;
 
 @compute @workgroup_size(128)
 fn msm_count(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

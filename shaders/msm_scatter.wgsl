@@ -1,8 +1,8 @@
 // Last pass of the counting sort: each entry to its place. `cursor` enters as the start of every bucket and leaves as
 // its end. The order inside a bucket is whatever the atomics made it; a sum of points does not depend on it.
-@group(0) @binding(3) var<storage, read_write> cursor: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read_write> cursor: array<atomic<u32>>;
 // One more than the index of a base, with bit 31 row where its point is to be subtracted.
-@group(0) @binding(4) var<storage, read_write> entries: array<u32>;
+@group(0) @binding(3) var<storage, read_write> entries: array<u32>;
 
 @compute @workgroup_size(128)
 fn msm_scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

@@ -83,6 +83,7 @@ impl GpuBackend {
         ];
         let mut all: Vec<&'static Kernel> = pairs.into_iter().flatten().collect();
         all.extend([
+            &table::MSM_PLAIN,
             &table::MSM_COUNT,
             &table::MSM_SCATTER,
             &table::SCAN_TILES,

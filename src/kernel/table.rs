@@ -121,17 +121,15 @@ macro_rules! kernels {
     };
 }
 
+/// Scalars as plain integers with a sign.
+pub static MSM_PLAIN: Kernel =
+    kernel!("msm_plain", [Fr, file!("msm_plain")], [Write, Read, Write], PlainParams, 128);
 /// Digits counted by bucket.
 pub static MSM_COUNT: Kernel =
-    kernel!("msm_count", [Fr, file!("msm_digits"), file!("msm_count")], [Write, Read, Write], DigitParams, 128);
+    kernel!("msm_count", [file!("msm_digits"), file!("msm_count")], [Write, Write], DigitParams, 128);
 /// Entries sorted by bucket.
-pub static MSM_SCATTER: Kernel = kernel!(
-    "msm_scatter",
-    [Fr, file!("msm_digits"), file!("msm_scatter")],
-    [Write, Read, Write, Write],
-    DigitParams,
-    128
-);
+pub static MSM_SCATTER: Kernel =
+    kernel!("msm_scatter", [file!("msm_digits"), file!("msm_scatter")], [Write, Write, Write], DigitParams, 128);
 /// Prefix sums within tiles.
 pub static SCAN_TILES: Kernel =
     kernel!("scan_tiles", [file!("scan"), file!("scan_tiles")], [Write, Write], ScanParams, 256);
@@ -269,6 +267,7 @@ pub static PROBE_CURVE: [Kernel; 2] = kernels!(
 
 /// Every kernel.
 pub static TABLE: &[&Kernel] = &[
+    &MSM_PLAIN,
     &MSM_COUNT,
     &MSM_SCATTER,
     &SCAN_TILES,

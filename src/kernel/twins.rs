@@ -45,6 +45,17 @@ macro_rules! twins {
 }
 
 twins! {
+    /// `shaders/msm_plain.wgsl`.
+    PlainParams {
+        /// Bases.
+        n: u32,
+        /// 1 if scalars are found through the map.
+        mapped: u32,
+        /// What to subtract from a mapped position.
+        scalar0: u32,
+        /// Factor that makes a stored scalar a plain integer.
+        scale: [u32; 8],
+    }
     /// Scalars to digits: `shaders/msm_digits.wgsl`.
     DigitParams {
         /// Bases.
@@ -55,22 +66,12 @@ twins! {
         windows: u32,
         /// Buckets of one window.
         buckets: u32,
-        /// 1 if scalars are found through the map.
-        mapped: u32,
-        /// What to subtract from a mapped position.
-        scalar0: u32,
         /// Sets of buckets.
         sets: u32,
         /// First set of the batch.
         first: u32,
         /// End of the batch.
         end: u32,
-        /// Padding.
-        unused0: u32,
-        /// Padding.
-        unused1: u32,
-        /// Factor that makes a stored scalar a plain integer.
-        scale: [u32; 8],
     }
     /// Prefix sum: `shaders/scan.wgsl`.
     ScanParams {

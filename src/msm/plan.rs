@@ -75,8 +75,10 @@ pub struct Plan {
     pub tables: u32,
     /// Sets of buckets: window `w` adds multiple `w / sets` to set `w % sets`. With one table, a set for each window.
     pub sets: u32,
-    /// Sets that are sorted, summed and reduced together: as many as bindings have room for.
+    /// Sets that are sorted and summed together: as many as bindings have room for.
     pub batch: u32,
+    /// Sets that are reduced together: all, where a binding has room for their buckets; else those of a batch.
+    pub reduced: u32,
     /// Pieces.
     pub chunks: Vec<Chunk>,
     /// Rounds of affine additions of pairs before.
@@ -145,6 +147,9 @@ impl Plan {
             .ok_or(MsmError::Binding { needed: least(group, tables), limit: limits.binding })?;
         // The same number of batches, of more even sizes.
         let batch = sets.div_ceil(sets.div_ceil(batch));
+        // Buckets of a set begin where a binding may.
+        let set = group.sum_bytes() << (window - 1);
+        let together = u64::from(sets) * set <= limits.binding && set % 256 == 0;
         let items = items(round_count, batch);
         let rounds = (1..=round_count)
             .map(|round| {
@@ -162,6 +167,7 @@ impl Plan {
             tables,
             sets,
             batch,
+            reduced: if together { sets } else { batch },
             chunks,
             levels: levels(items >> round_count, limits.binding / group.sum_bytes()),
             join: JOIN,
@@ -195,9 +201,9 @@ impl Plan {
         u64::from(self.window)
     }
 
-    /// Bytes of a device vector with the sums of a batch of sets, aligned for binding.
+    /// Bytes of a device vector with the sums of the sets that are reduced together, aligned for binding.
     pub fn row_bytes(&self) -> u64 {
-        (u64::from(self.batch) * self.values() * self.group.sum_bytes()).next_multiple_of(256)
+        (u64::from(self.reduced) * self.values() * self.group.sum_bytes()).next_multiple_of(256)
     }
 
     /// Bytes that bases and their multiples lease, piece by piece.
@@ -222,9 +228,9 @@ impl Plan {
         if self.n == 0 { 0 } else { leased(self.rows_bytes()) }
     }
 
-    /// Bytes of the window sums: a row for each batch of each piece.
+    /// Bytes of the window sums: a row for each reduction of each piece.
     pub(super) fn rows_bytes(&self) -> u64 {
-        self.row_bytes() * (self.chunks.len() * self.batches().count()) as u64
+        self.row_bytes() * self.chunks.len() as u64 * u64::from(self.sets.div_ceil(self.reduced))
     }
 
     /// The scratch spans of a run.
@@ -236,15 +242,17 @@ impl Plan {
         let partials = |level: usize| self.levels.get(level).map_or(0, |level| 2 * level.threads);
         // Folds go to and fro between this and the buckets. The last leaves its sums where they are read back.
         let folded = match self.folds.first() {
-            Some(fold) if self.folds.len() > 1 => u64::from(self.batch) * (fold.values + 1) * fold.nodes * sum,
+            Some(fold) if self.folds.len() > 1 => u64::from(self.reduced) * (fold.values + 1) * fold.nodes * sum,
             _ => 0,
         };
         let (pairs, threads) = self.rounds.first().map_or((0, 0), |round| (round.pairs, round.threads));
+        let longest = self.chunks.iter().map(|chunk| chunk.bases.len() as u64).max().unwrap_or(0);
         Room([
+            32 * longest,
             4 * self.keys(),
             4 * self.keys().div_ceil(1024),
             4 * self.entries(),
-            self.keys() * sum,
+            u64::from(self.reduced) * self.buckets() * sum,
             4 * partials(0),
             partials(0) * sum,
             4 * partials(1),
@@ -259,7 +267,8 @@ impl Plan {
 }
 
 /// What the scratch spans of an MSM hold.
-pub(super) const SPANS: [&str; 13] = [
+pub(super) const SPANS: [&str; 14] = [
+    "msm plain scalars",
     "msm counts",
     "msm tile sums",
     "msm entries",
@@ -296,8 +305,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} msm of {}: {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} piece(s), \
-             {} bytes of scratch",
+            "{} msm of {}: {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} \
+             reduced at once, {} piece(s), {} bytes of scratch",
             self.group.name(),
             self.n,
             self.windows,
@@ -305,6 +314,7 @@ impl fmt::Display for Plan {
             self.tables,
             self.sets,
             self.batch,
+            self.reduced,
             self.chunks.len(),
             self.scratch_bytes()
         )?;

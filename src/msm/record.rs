@@ -15,10 +15,11 @@ use crate::{
         Kernels, Steps,
         table::{
             MSM_ACCUMULATE, MSM_COUNT, MSM_JOIN, MSM_MERGE, MSM_PAIR_ADD, MSM_PAIR_INVERT, MSM_PAIR_PRODUCTS,
-            MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS, SCAN_TILES,
+            MSM_PLAIN, MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS, SCAN_TILES,
         },
         twins::{
-            AccumulateParams, DigitParams, InvertParams, JoinParams, MergeParams, PairParams, ReduceParams, ScanParams,
+            AccumulateParams, DigitParams, InvertParams, JoinParams, MergeParams, PairParams, PlainParams,
+            ReduceParams, ScanParams,
         },
     },
 };
@@ -28,7 +29,7 @@ use crate::{
 pub struct Recorded<G> {
     plan: Plan,
     format: Format,
-    /// One row per piece and batch.
+    /// A row for each reduction of each piece.
     rows: Option<Span>,
     group: PhantomData<fn() -> G>,
 }
@@ -52,7 +53,8 @@ impl<G: Source> Recorded<G> {
         if bytes.len() != expected {
             return Err(MsmError::Rows { found: bytes.len(), expected });
         }
-        let (row, batch, batches) = (plan.row_bytes() as usize, plan.batch as usize, plan.batches().count());
+        let (row, reduced) = (plan.row_bytes() as usize, plan.reduced as usize);
+        let reductions = (plan.sets as usize).div_ceil(reduced);
         let set_bytes = (plan.values() * plan.group.sum_bytes()) as usize;
         let horner = |sum: G, bit: &G| sum.double() + bit;
         let of_bits = |bytes: &[u8]| {
@@ -61,8 +63,8 @@ impl<G: Source> Recorded<G> {
             sums[1..].iter().rev().fold(G::zero(), horner) + sums[0]
         };
         let of_set = |set: usize| -> G {
-            let rows = bytes.chunks_exact(row).skip(set / batch).step_by(batches);
-            rows.map(|row| of_bits(&row[set % batch * set_bytes..][..set_bytes])).sum()
+            let rows = bytes.chunks_exact(row).skip(set / reduced).step_by(reductions);
+            rows.map(|row| of_bits(&row[set % reduced * set_bytes..][..set_bytes])).sum()
         };
         let sets: Vec<G> = (0..plan.sets as usize).into_par_iter().map(of_set).collect();
         let shift = |sum: G| (0..plan.window).fold(sum, |sum, _| sum.double());
@@ -156,10 +158,11 @@ fn write<G: Source>(
     }
     let scratch = work.spans(plan)?;
     let [
+        plain,
         counts,
         tiles,
         entries,
-        buckets,
+        all_buckets,
         keys0,
         partials0,
         keys1,
@@ -185,8 +188,21 @@ fn write<G: Source>(
             None => bases.map.clone(),
         };
         let words = scalars.span.slice(32 * chunk.scalars.start as u64, 32 * chunk.scalars.len() as u64);
+        stage(steps, "msm sort");
+        let params = PlainParams {
+            group0: 0,
+            n: n as u32,
+            mapped: u32::from(positions.is_some()),
+            scalar0: if positions.is_some() { chunk.scalars.start as u32 } else { 0 },
+            scale: scalars.scale,
+        };
+        steps.dispatch(&MSM_PLAIN, n, params, &[&words, &map, plain]);
         for batch in plan.batches() {
             stage(steps, "msm sort");
+            // Sets that are reduced together have their buckets side by side.
+            let at = if plan.reduced > plan.batch { batch.start } else { 0 };
+            let set = plan.buckets() * plan.group.sum_bytes();
+            let buckets = &all_buckets.slice(u64::from(at) * set, batch.len() as u64 * set);
             steps.clear(counts);
             let round_count = plan.rounds.len() as u32;
             if round_count > 0 {
@@ -200,14 +216,9 @@ fn write<G: Source>(
                 sets: plan.sets,
                 end: batch.end,
                 buckets: plan.buckets() as u32,
-                mapped: u32::from(positions.is_some()),
-                scalar0: if positions.is_some() { chunk.scalars.start as u32 } else { 0 },
                 first: batch.start,
-                unused0: 0,
-                unused1: 0,
-                scale: scalars.scale,
             };
-            steps.dispatch(&MSM_COUNT, n, digits, &[&words, &map, counts]);
+            steps.dispatch(&MSM_COUNT, n, digits, &[plain, counts]);
             let tile_count = plan.keys().div_ceil(1024);
             let scan = ScanParams {
                 group0: 0,
@@ -218,7 +229,7 @@ fn write<G: Source>(
             steps.dispatch(&SCAN_TILES, 256 * tile_count, scan, &[counts, tiles]);
             steps.dispatch(&SCAN_SUMS, 1, scan, &[counts, tiles]);
             steps.dispatch(&SCAN_ADD, 256 * tile_count, scan, &[counts, tiles]);
-            steps.dispatch(&MSM_SCATTER, n, digits, &[&words, &map, counts, entries]);
+            steps.dispatch(&MSM_SCATTER, n, digits, &[plain, counts, entries]);
             if round_count > 0 {
                 stage(steps, "msm pair");
             }
@@ -265,18 +276,22 @@ fn write<G: Source>(
                     );
                 }
             }
+            let sets = if plan.reduced > plan.batch { plan.sets } else { batch.len() as u32 };
+            if at + batch.len() as u32 != sets {
+                continue;
+            }
             stage(steps, "msm reduce");
             let result = rows.slice(row_index * row, row);
             row_index += 1;
             for (depth, fold) in plan.folds.iter().enumerate() {
-                let threads = batch.len() as u64 * fold.values * fold.nodes;
+                let threads = u64::from(sets) * fold.values * fold.nodes;
                 let params = ReduceParams {
                     group0: 0,
                     values: fold.values as u32,
                     nodes: fold.nodes as u32,
                     threads: threads as u32,
                 };
-                let (from, to) = if depth % 2 == 0 { (buckets, folded) } else { (folded, buckets) };
+                let (from, to) = if depth % 2 == 0 { (all_buckets, folded) } else { (folded, all_buckets) };
                 let to = if depth + 1 == plan.folds.len() { &result } else { to };
                 steps.dispatch(&MSM_REDUCE[which], threads, params, &[from, to]);
             }
