@@ -2,8 +2,8 @@
 //! with arkworks and blst on the processors of the same machine beside them.
 //!
 //! A filter runs one row, as in `cargo bench --bench msm -- g1/u64/uniform/2^16`. `PROOFLANE_RECORD=<dir>` appends each
-//! row that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes. A table and `target/msm.svg` end
-//! it.
+//! row that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes, `PROOFLANE_WINDOW=17` and
+//! `PROOFLANE_ROUNDS=3` what the planner chooses (such rows are not recorded). A table and `target/msm.svg` end it.
 
 #[path = "../src/cli/record.rs"]
 #[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
@@ -145,7 +145,8 @@ fn measure<'a, R: FnMut() -> Ran + 'a>(
         adapter: adapter.into(),
     };
     // At once: a later row may end the run, where memory is short.
-    if let Ok(directory) = std::env::var("PROOFLANE_RECORD") {
+    let pinned = ["PROOFLANE_WINDOW", "PROOFLANE_ROUNDS"].into_iter().any(|name| asked(name).is_some());
+    if let (Ok(directory), false) = (std::env::var("PROOFLANE_RECORD"), pinned) {
         record::append(directory.as_ref(), std::slice::from_ref(&row)).expect("a record");
     }
     rows.borrow_mut().push(row);
@@ -160,9 +161,10 @@ fn on_device<G: Source>(
     criterion: &mut Criterion,
     kernels: &Kernels,
     (log_n, distribution): (u32, &'static str),
-    options: &'static Options,
+    options: &Options,
     rows: &RefCell<Vec<Row>>,
 ) {
+    let options = &Options { window: asked("PROOFLANE_WINDOW"), rounds: asked("PROOFLANE_ROUNDS"), ..*options };
     let tables = if options.tables > 1 { "-tables" } else { "" };
     let (variant, adapter) = (format!("{}{tables}", kernels.format().name()), &kernels.gpu().info().name);
     let named = Named { group: G::GROUP.name(), variant: &variant, distribution, log_n, adapter };
@@ -273,6 +275,11 @@ fn baselines(criterion: &mut Criterion, log_n: u32, rows: &RefCell<Vec<Row>>) {
 
 fn ark_sum<G: Source>(case: &Case<G>) -> G {
     G::msm_unchecked(&case.points, &case.scalars)
+}
+
+/// A number from the environment.
+fn asked(name: &str) -> Option<u32> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
 fn sizes(gpu: &Gpu) -> std::ops::RangeInclusive<u32> {

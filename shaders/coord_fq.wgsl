@@ -9,7 +9,9 @@ fn coord_digits(v: CoordWords) -> Coord { return fq_digits(v); }
 fn coord_words(a: Coord) -> CoordWords { return fq_words(a); }
 fn coord_centre(a: Coord) -> Coord { return fq_centre(a); }
 fn coord_diff(a: Coord, b: Coord) -> Coord { return fq_diff(a, b); }
-fn coord_negated(a: Coord) -> Coord { return fq_negated(a); }
+fn coord_diff_carried(a: Coord, b: Coord) -> Coord { return fq_diff_carried(a, b); }
+fn coord_negated_if(a: Coord, negative: bool) -> Coord { return fq_negated_if(a, negative); }
+fn coord_settle(a: Coord) -> Coord { return fq_settle(a); }
 fn coord_chord_x(l: Coord, a: Coord, b: Coord) -> Coord { return fq_chord_x(l, a, b); }
 fn coord_chord_y(l: Coord, a: Coord) -> Coord { return fq_chord_y(l, a); }
 fn coord_add(a: Coord, b: Coord) -> Coord { return fq_add_lazy(a, b); }

@@ -10,7 +10,13 @@ fn coord_digits(v: CoordWords) -> Coord { return Fq2(fq_digits(v.c0), fq_digits(
 fn coord_words(a: Coord) -> CoordWords { return CoordWords(fq_words(a.c0), fq_words(a.c1)); }
 fn coord_centre(a: Coord) -> Coord { return Fq2(fq_centre(a.c0), fq_centre(a.c1)); }
 fn coord_diff(a: Coord, b: Coord) -> Coord { return Fq2(fq_diff(a.c0, b.c0), fq_diff(a.c1, b.c1)); }
-fn coord_negated(a: Coord) -> Coord { return Fq2(fq_negated(a.c0), fq_negated(a.c1)); }
+fn coord_diff_carried(a: Coord, b: Coord) -> Coord {
+    return Fq2(fq_diff_carried(a.c0, b.c0), fq_diff_carried(a.c1, b.c1));
+}
+fn coord_negated_if(a: Coord, negative: bool) -> Coord {
+    return Fq2(fq_negated_if(a.c0, negative), fq_negated_if(a.c1, negative));
+}
+fn coord_settle(a: Coord) -> Coord { return Fq2(fq_settle(a.c0), fq_settle(a.c1)); }
 fn coord_chord_x(l: Coord, a: Coord, b: Coord) -> Coord {
     return Fq2(fq_chord_x(l.c0, a.c0, b.c0), fq_chord_x(l.c1, a.c1, b.c1));
 }

@@ -3,7 +3,8 @@
 // where XYZZ takes 8M + 2S. Every run begins at a multiple of 2^rounds and is filled up with nothing, so item 2i and
 // item 2i + 1 of a list always belong to one bucket, and item i of the next list is their sum.
 //
-// Three kernels make a round:
+// Three kernels make a round, of which the first and the last differ in round 0 (`msm_pair_entries`) and later ones
+// (`msm_pair_points`):
 //     msm_pair_products  thread t multiplies the denominators of its pairs t, t + threads, ..., and keeps what stood before each
 //     msm_pair_invert    inverts the products of all threads
 //     msm_pair_add       thread t walks back: inverse of each denominator, slope, sum
@@ -39,24 +40,6 @@ fn pair_count() -> u32 {
     return items << (params.rounds - params.round - 1u);
 }
 
-// Where an item's point is. Bit 31: to be negated. 0: nothing; else one more than an index.
-fn item(at: u32) -> u32 {
-    if (params.round == 0u) { return entries[at]; }
-    return (at << (params.round - 1u)) + 1u;
-}
-fn item_x(item: u32) -> CoordWords {
-    if (params.round == 0u) { return bases[(item & 0x7fffffffu) - 1u].x; }
-    return points[item - 1u].x;
-}
-fn item_y(item: u32) -> Coord {
-    if (params.round == 0u) {
-        let y = coord_digits(bases[(item & 0x7fffffffu) - 1u].y);
-        if (item >= 0x80000000u) { return coord_negated(y); }
-        return y;
-    }
-    return coord_digits(points[item - 1u].y);
-}
-
 // How a pair is added.
 const NOTHING: u32 = 0u; // The other one, or infinity, is the sum.
 const CHORD: u32 = 1u; // (y2 - y1) / (x2 - x1)
@@ -72,34 +55,40 @@ struct Pair {
     denominator: Coord,
 }
 
+fn is_infinity(item: u32, x: CoordWords) -> bool {
+    // All zero words. A zero x alone may be a point.
+    return coord_words_are_zero(x) && coord_words_are_zero(item_y_words(item));
+}
+
+// Each test stands once: a test for zero is long where it finds one, and code that is hardly ever run takes room in
+// the instruction cache all the same.
 fn pair(i: u32) -> Pair {
-    var a = item(2u * i);
-    var b = item(2u * i + 1u);
-    var result = Pair(NOTHING, a, b, coord_zero());
+    var result = Pair(CHORD, item(2u * i), item(2u * i + 1u), coord_zero());
     var xa: CoordWords;
     var xb: CoordWords;
-    if (a != 0u) { xa = item_x(a); }
-    if (b != 0u) { xb = item_x(b); }
-    // Infinity is all zero words. A zero x alone may be a point.
-    if (a != 0u && coord_words_are_zero(xa)) {
-        if (coord_is_zero(item_y(a))) { a = 0u; }
+    if (result.a != 0u) { xa = item_x(result.a); }
+    if (result.b != 0u) { xb = item_x(result.b); }
+    if (result.a == 0u || is_infinity(result.a, xa)) {
+        result.a = 0u;
+        result.kind = NOTHING;
     }
-    if (b != 0u && coord_words_are_zero(xb)) {
-        if (coord_is_zero(item_y(b))) { b = 0u; }
+    if (result.b == 0u || is_infinity(result.b, xb)) {
+        result.b = 0u;
+        result.kind = NOTHING;
     }
-    result.a = a;
-    result.b = b;
-    if (a == 0u || b == 0u) { return result; }
-    result.kind = CHORD;
+    if (result.kind == NOTHING) { return result; }
     result.denominator = coord_diff(coord_digits(xb), coord_digits(xa));
-    if (coord_is_zero(result.denominator)) {
-        let y1 = item_y(a);
-        if (coord_is_zero(coord_diff(y1, item_y(b)))) {
-            result.kind = TANGENT;
-            let y = coord_centre(y1);
-            result.denominator = coord_add(y, y);
-        } else {
+    var difference = result.denominator;
+    while (coord_is_zero(difference)) {
+        let y = item_y(result.a);
+        if (result.kind == CHORD) {
             result.kind = OPPOSITE;
+            difference = coord_diff_carried(item_y(result.b), y);
+        } else {
+            result.kind = TANGENT;
+            let centred = coord_centre(y);
+            result.denominator = coord_add(centred, centred);
+            break;
         }
     }
     return result;

@@ -1,6 +1,6 @@
 // The backward pass of a round: 4M + 1S a pair, one more squaring for equal points. As in `curve.wgsl` a loop over
 // steps around one multiplication. Coordinates are loaded again where they are needed, which costs less than to hold
-// them; sums are brought below 2p, as the next round expects.
+// them.
 @compute @workgroup_size(64)
 fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let t = (group.x + params.group0) * 64u + lane;
@@ -12,14 +12,10 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     var i = t + (count - 1u - t) / params.threads * params.threads;
     loop {
         let p = pair(i);
-        var x3 = coord_zero();
-        var y3 = coord_zero();
+        var sum: AffineWords;
         if (p.kind == NOTHING) {
             let other = p.a | p.b;
-            if (other != 0u) {
-                x3 = coord_digits(item_x(other));
-                y3 = item_y(other);
-            }
+            if (other != 0u) { sum = AffineWords(item_x(other), coord_words(coord_settle(item_y(other)))); }
         } else if (p.kind != OPPOSITE) {
             var left = coord_digits(prefixes[i]);
             var right = inverse;
@@ -32,7 +28,7 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
                     case 1u: {
                         inverse = product;
                         if (p.kind == CHORD) {
-                            left = coord_diff(item_y(p.b), item_y(p.a));
+                            left = coord_diff_carried(item_y(p.b), item_y(p.a));
                             right = slope;
                             step = 2u;
                         } else {
@@ -44,15 +40,16 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
                     case 3u: { slope = product; left = product; right = product; }
                     case 4u: {
                         let x1 = coord_digits(item_x(p.a));
-                        x3 = coord_chord_x(product, x1, coord_digits(item_x(p.b)));
+                        let x3 = coord_chord_x(product, x1, coord_digits(item_x(p.b)));
+                        sum.x = coord_words(x3);
                         left = coord_diff(x1, x3);
                         right = slope;
                     }
-                    default: { y3 = coord_chord_y(product, item_y(p.a)); }
+                    default: { sum.y = coord_words(coord_chord_y(product, item_y(p.a))); }
                 }
             }
         }
-        points[i << params.round] = AffineWords(coord_words(x3), coord_words(y3));
+        points[i << params.round] = sum;
         if (i < params.threads) { break; }
         i -= params.threads;
     }

@@ -32,11 +32,15 @@ fn probe_coord(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
             switch (params.op) {
                 case 11u: { out[i] = coord_words(coord_chord_x(product, left, right)); }
                 case 12u: { out[i] = coord_words(coord_chord_y(product, right)); }
-                default: { out[i] = coord_words(coord_chord_y(product, coord_negated(left))); }
+                default: { out[i] = coord_words(coord_chord_y(product, coord_negated_if(left, true))); }
             }
             return;
         }
         case 14u: { if (coord_is_zero(coord_diff(coord_digits(a[i]), coord_digits(b[i])))) { r = coord_one(); } }
+        case 15u, 16u: {
+            let left = coord_negated_if(coord_digits(a[i]), params.op == 16u);
+            r = coord_mul(coord_diff_carried(left, coord_negated_if(coord_digits(b[i]), params.op == 15u)), y);
+        }
         default: { r = coord_one(); }
     }
     out[i] = coord_pack(r);

@@ -140,7 +140,7 @@ fn extension_field() {
         let unradix = Fq2::new(radix.inverse().expect("2 is a unit"), Fq::zero());
         type Law = fn(Fq2, Fq2, Fq2) -> Fq2;
         let zero_test: Law = |x, y, u| if x == y { u.inverse().unwrap_or_default() } else { Fq2::zero() };
-        let laws: [(&str, Law); 15] = [
+        let laws: [(&str, Law); 17] = [
             ("mul", |x, y, u| x * y * u),
             ("add", |x, y, _| x + y),
             ("sub", |x, y, _| x - y),
@@ -156,6 +156,8 @@ fn extension_field() {
             ("y of a chord", |x, y, u| (x - y) * y * u - y),
             ("y of a chord from a negated point", |x, y, u| (x - y) * y * u + x),
             ("is_zero of a difference of words", zero_test),
+            ("mul of a difference from a negated value", |x, y, u| (x + y) * y * u),
+            ("mul of a negated difference", |x, y, u| -(x + y) * y * u),
         ];
         for (op, (name, law)) in laws.into_iter().enumerate() {
             let out =

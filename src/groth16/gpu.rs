@@ -73,8 +73,10 @@ impl GpuBackend {
     /// Every kernel that a proof runs, for building them ahead.
     pub fn kernels() -> Vec<&'static Kernel> {
         let pairs = [
+            &table::MSM_PAIR_PRODUCTS_FIRST,
             &table::MSM_PAIR_PRODUCTS,
             &table::MSM_PAIR_INVERT,
+            &table::MSM_PAIR_ADD_FIRST,
             &table::MSM_PAIR_ADD,
             &table::MSM_ACCUMULATE,
             &table::MSM_JOIN,

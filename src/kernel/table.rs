@@ -122,8 +122,7 @@ macro_rules! kernels {
 }
 
 /// Scalars as plain integers with a sign.
-pub static MSM_PLAIN: Kernel =
-    kernel!("msm_plain", [Fr, file!("msm_plain")], [Write, Read, Write], PlainParams, 128);
+pub static MSM_PLAIN: Kernel = kernel!("msm_plain", [Fr, file!("msm_plain")], [Write, Read, Write], PlainParams, 128);
 /// Digits counted by bucket.
 pub static MSM_COUNT: Kernel =
     kernel!("msm_count", [file!("msm_digits"), file!("msm_count")], [Write, Write], DigitParams, 128);
@@ -157,10 +156,19 @@ pub static MSM_ACCUMULATE: [Kernel; 2] = kernels!(
     64
 );
 /// Denominators of pairs to products.
+pub static MSM_PAIR_PRODUCTS_FIRST: [Kernel; 2] = kernels!(
+    "msm_pair_products_first_g1",
+    "msm_pair_products_first_g2" = "msm_pair_products",
+    [file!("msm_pair"), file!("msm_pair_entries"), file!("msm_pair_products")],
+    [Read, Write, Write, Write, Write, Write],
+    PairParams,
+    64
+);
+/// The same in later rounds.
 pub static MSM_PAIR_PRODUCTS: [Kernel; 2] = kernels!(
     "msm_pair_products_g1",
     "msm_pair_products_g2" = "msm_pair_products",
-    [file!("msm_pair"), file!("msm_pair_products")],
+    [file!("msm_pair"), file!("msm_pair_points"), file!("msm_pair_products")],
     [Read, Write, Write, Write, Write, Write],
     PairParams,
     64
@@ -175,10 +183,19 @@ pub static MSM_PAIR_INVERT: [Kernel; 2] = kernels!(
     32
 );
 /// Pairs to their sums.
+pub static MSM_PAIR_ADD_FIRST: [Kernel; 2] = kernels!(
+    "msm_pair_add_first_g1",
+    "msm_pair_add_first_g2" = "msm_pair_add",
+    [file!("msm_pair"), file!("msm_pair_entries"), file!("msm_pair_add")],
+    [Read, Write, Write, Write, Write, Write],
+    PairParams,
+    64
+);
+/// The same in later rounds.
 pub static MSM_PAIR_ADD: [Kernel; 2] = kernels!(
     "msm_pair_add_g1",
     "msm_pair_add_g2" = "msm_pair_add",
-    [file!("msm_pair"), file!("msm_pair_add")],
+    [file!("msm_pair"), file!("msm_pair_points"), file!("msm_pair_add")],
     [Read, Write, Write, Write, Write, Write],
     PairParams,
     64
@@ -277,10 +294,14 @@ pub static TABLE: &[&Kernel] = &[
     &MSM_MULTIPLY[1],
     &MSM_ACCUMULATE[0],
     &MSM_ACCUMULATE[1],
+    &MSM_PAIR_PRODUCTS_FIRST[0],
+    &MSM_PAIR_PRODUCTS_FIRST[1],
     &MSM_PAIR_PRODUCTS[0],
     &MSM_PAIR_PRODUCTS[1],
     &MSM_PAIR_INVERT[0],
     &MSM_PAIR_INVERT[1],
+    &MSM_PAIR_ADD_FIRST[0],
+    &MSM_PAIR_ADD_FIRST[1],
     &MSM_PAIR_ADD[0],
     &MSM_PAIR_ADD[1],
     &MSM_JOIN[0],

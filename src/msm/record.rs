@@ -14,8 +14,9 @@ use crate::{
     kernel::{
         Kernels, Steps,
         table::{
-            MSM_ACCUMULATE, MSM_COUNT, MSM_JOIN, MSM_MERGE, MSM_PAIR_ADD, MSM_PAIR_INVERT, MSM_PAIR_PRODUCTS,
-            MSM_PLAIN, MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS, SCAN_TILES,
+            MSM_ACCUMULATE, MSM_COUNT, MSM_JOIN, MSM_MERGE, MSM_PAIR_ADD, MSM_PAIR_ADD_FIRST, MSM_PAIR_INVERT,
+            MSM_PAIR_PRODUCTS, MSM_PAIR_PRODUCTS_FIRST, MSM_PLAIN, MSM_REDUCE, MSM_SCATTER, SCAN_ADD, SCAN_SUMS,
+            SCAN_TILES,
         },
         twins::{
             AccumulateParams, DigitParams, InvertParams, JoinParams, MergeParams, PairParams, PlainParams,
@@ -243,10 +244,14 @@ fn write<G: Source>(
                     rounds: round_count,
                 };
                 let spans = [points, counts, entries, sums, prefixes, products0];
-                steps.dispatch(&MSM_PAIR_PRODUCTS[which], level.threads, params, &spans);
+                let (multiply, add) = match round {
+                    0 => (&MSM_PAIR_PRODUCTS_FIRST[which], &MSM_PAIR_ADD_FIRST[which]),
+                    _ => (&MSM_PAIR_PRODUCTS[which], &MSM_PAIR_ADD[which]),
+                };
+                steps.dispatch(multiply, level.threads, params, &spans);
                 let invert = InvertParams { group0: 0, n: threads, threads: level.inverters as u32, unused: 0 };
                 steps.dispatch(&MSM_PAIR_INVERT[which], level.inverters, invert, &[products0, products1]);
-                steps.dispatch(&MSM_PAIR_ADD[which], level.threads, params, &spans);
+                steps.dispatch(add, level.threads, params, &spans);
             }
             stage(steps, "msm accumulate");
             steps.clear(buckets);

@@ -27,7 +27,12 @@ impl Field {
 fn {p}_words(a: {ty}) -> {ty}Words {{ return {p}_pack(a); }}
 fn {p}_centre(a: {ty}) -> {ty} {{ return a; }}
 fn {p}_diff(a: {ty}, b: {ty}) -> {ty} {{ return {p}_sub2(a, b); }}
-fn {p}_negated(a: {ty}) -> {ty} {{ return {p}_sub2({p}_zero(), a); }}
+fn {p}_diff_carried(a: {ty}, b: {ty}) -> {ty} {{ return {p}_sub2(a, b); }}
+fn {p}_settle(a: {ty}) -> {ty} {{ return a; }}
+fn {p}_negated_if(a: {ty}, negative: bool) -> {ty} {{
+  if (negative) {{ return {p}_sub2({p}_zero(), a); }}
+  return a;
+}}
 fn {p}_chord_x(l: {ty}, a: {ty}, b: {ty}) -> {ty} {{ return {p}_sub({p}_sub(l, a), b); }}
 fn {p}_chord_y(l: {ty}, a: {ty}) -> {ty} {{ return {p}_sub(l, a); }}
 "

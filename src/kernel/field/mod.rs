@@ -188,10 +188,7 @@ impl Field {
             .map(|v| format!("vec4<u32>({})", (0..4).map(|k| word(4 * v + k)).collect::<Vec<_>>().join(", ")))
             .collect();
         let ty = self.ty;
-        format!(
-            "fn {name}(a: {ty}) -> {ty}Words {{\n  return {ty}Words({});\n}}\n",
-            vectors.join(",\n    ")
-        )
+        format!("fn {name}(a: {ty}) -> {ty}Words {{\n  return {ty}Words({});\n}}\n", vectors.join(",\n    "))
     }
 
     /// `s0..` to `d = s - k` with borrows; then `s` where that went below zero, else `d`.

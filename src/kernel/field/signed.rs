@@ -45,12 +45,33 @@ impl Field {
         out += &self.centred("neg(a", |i| format!("-bitcast<i32>(a[{i}])"));
         let list: Vec<_> = (0..n).map(|i| format!("bitcast<u32>({})", both("-")(i))).collect();
         writeln!(out, "fn {p}_diff(a: {ty}, b: {ty}) -> {ty} {{ return {ty}({}); }}", list.join(", ")).ok();
+        // Of two whose limbs may have either sign: every limb carries once, into its neighbour, and none waits for another.
+        writeln!(out, "fn {p}_diff_carried(a: {ty}, b: {ty}) -> {ty} {{").ok();
+        for i in 0..n {
+            writeln!(out, "  let e{i} = {};", both("-")(i)).ok();
+        }
+        let (w, mask) = (self.limbs.bits, self.mask());
+        let list: Vec<_> = (0..n)
+            .map(|i| {
+                let low = if i + 1 == n { format!("e{i}") } else { format!("(e{i} & {mask})") };
+                let carry = if i == 0 { String::new() } else { format!(" + (e{} >> {w}u)", i - 1) };
+                format!("bitcast<u32>({low}{carry})")
+            })
+            .collect();
+        writeln!(out, "  return {ty}({});\n}}", list.join(", ")).ok();
         // Not negative any more: what `_words` packs. A value from -4p on gets 4p if it may be negative, and is left as it is
         // else, so that what is loaded and stored again does not grow. What lies below the top limb is less than a unit.
         writeln!(out, "fn {p}_settle(a: {ty}) -> {ty} {{\n  let low = bitcast<i32>(a[{}]) < 2;", n - 1).ok();
         let four = self.multiple(4);
         self.carry_chain(&mut out, |i| format!("bitcast<i32>(a[{i}]) + select(0, {}, low)", four[i]));
-        out += &self.carried(&format!("{p}_negated(a: {ty})"), &self.multiple(2), |i| format!("-bitcast<i32>(a[{i}])"));
+        let list: Vec<_> = (0..n).map(|i| format!("(a[{i}] ^ sign) - sign")).collect();
+        writeln!(
+            out,
+            "fn {p}_negated_if(a: {ty}, negative: bool) -> {ty} {{
+  let sign = select(0u, 0xffffffffu, negative);\n  return {ty}({});\n}}",
+            list.join(", ")
+        )
+        .ok();
         for (name, value) in [("twice", &self.twice), ("once", &self.modulus)] {
             writeln!(out, "fn {p}_less_{name}(s: {ty}) -> {ty} {{").ok();
             for i in 0..n {
@@ -129,8 +150,7 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
             }
         }
         writeln!(out, "  let r{} = i32(c); let s{} = i32(d);", n - 1, n - 1).ok();
-        let list =
-            |digit: &str| (0..n).map(|i| format!("bitcast<u32>({digit}{i})")).collect::<Vec<_>>().join(", ");
+        let list = |digit: &str| (0..n).map(|i| format!("bitcast<u32>({digit}{i})")).collect::<Vec<_>>().join(", ");
         out + &format!("  return {ty}2({ty}({}), {ty}({}));\n}}\n", list("r"), list("s"))
     }
 
@@ -160,11 +180,22 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
                     writeln!(out, "  c = c + u{k};").ok();
                 } else {
                     let (low, high) = (2 * HALF - 1, 2 * (n - HALF) - 1);
-                    if k < low { self.column(&mut out, &format!("z{k}"), ("a", "b"), k, 0..HALF); }
-                    if k >= HALF && k - HALF < low { self.column(&mut out, &format!("v{}", k - HALF), ("d", "e"), k - HALF, 0..HALF); }
-                    if k >= HALF && k - HALF < high { self.column(&mut out, &format!("w{}", k - HALF), ("a", "b"), k + HALF, HALF..n); }
-                    let parts = [("z", 0, low), ("z", HALF, low), ("v", HALF, low), ("w", HALF, high), ("w", 2 * HALF, high)];
-                    for (name, at, len) in parts { if k >= at && k - at < len { writeln!(out, "  c = c + {name}{};", k - at).ok(); } }
+                    if k < low {
+                        self.column(&mut out, &format!("z{k}"), ("a", "b"), k, 0..HALF);
+                    }
+                    if k >= HALF && k - HALF < low {
+                        self.column(&mut out, &format!("v{}", k - HALF), ("d", "e"), k - HALF, 0..HALF);
+                    }
+                    if k >= HALF && k - HALF < high {
+                        self.column(&mut out, &format!("w{}", k - HALF), ("a", "b"), k + HALF, HALF..n);
+                    }
+                    let parts =
+                        [("z", 0, low), ("z", HALF, low), ("v", HALF, low), ("w", HALF, high), ("w", 2 * HALF, high)];
+                    for (name, at, len) in parts {
+                        if k >= at && k - at < len {
+                            writeln!(out, "  c = c + {name}{};", k - at).ok();
+                        }
+                    }
                 }
                 for i in (0..n).filter(|&i| i < k && k - i < n) {
                     writeln!(out, "  c = i64(m{i}) * {} + c;", self.wide_modulus(k - i)).ok();
@@ -174,7 +205,8 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
                     writeln!(out, "  c = (i64(m{k}) * {} + c) >> {w}u;", self.wide_modulus(0)).ok();
                 } else {
                     let (half, mask) = (1 << (w - 1), self.mask());
-                    writeln!(out, "  c = c + {half}li; let r{} = (i32(c) & {mask}) - {half}; c = c >> {w}u;", k - n).ok();
+                    writeln!(out, "  c = c + {half}li; let r{} = (i32(c) & {mask}) - {half}; c = c >> {w}u;", k - n)
+                        .ok();
                 }
             }
             writeln!(out, "  let r{} = i32(c);", n - 1).ok();
@@ -193,10 +225,10 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
                 k.checked_sub(at).filter(|&k| k < len).map(|k| format!("{name}{k}"))
             };
             let (low, high) = (2 * HALF - 1, 2 * (n - HALF) - 1);
-            let parts =
-                [("z", 0, low), ("z", HALF, low), ("v", HALF, low), ("w", HALF, high), ("w", 2 * HALF, high)];
+            let parts = [("z", 0, low), ("z", HALF, low), ("v", HALF, low), ("w", HALF, high), ("w", 2 * HALF, high)];
             let terms: Vec<_> = parts.into_iter().filter_map(|(name, at, len)| part(name, at, len)).collect();
-            writeln!(out, "  var t{k}: i64 = {};", if terms.is_empty() { "0li".into() } else { terms.join(" + ") }).ok();
+            writeln!(out, "  var t{k}: i64 = {};", if terms.is_empty() { "0li".into() } else { terms.join(" + ") })
+                .ok();
         }
         for i in 0..n {
             writeln!(out, "  let m{i} = {};", self.quotient(&format!("t{i}"))).ok();
@@ -264,7 +296,11 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
             let top = i + 1 == n;
             let bias = if top { String::new() } else { format!(" + {half}") };
             writeln!(out, "  let e{i} = {}{carry}{bias};", term(i)).ok();
-            limbs.push(if top { format!("bitcast<u32>(e{i})") } else { format!("bitcast<u32>((e{i} & {mask}) - {half})") });
+            limbs.push(if top {
+                format!("bitcast<u32>(e{i})")
+            } else {
+                format!("bitcast<u32>((e{i} & {mask}) - {half})")
+            });
         }
         writeln!(out, "  return {ty}({});\n}}", limbs.join(", ")).ok();
         out
@@ -293,8 +329,8 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
     /// choose. It takes one pass where bringing differences below `2p` one by one takes four and two.
     ///
     /// Bounds: with `x1`, `x2` below `4.08 p` the sum `s = x1 + x2` gets `3p` below `2.45 p`, `6p` below `5.45 p`, else
-    /// `9p`: what is left lies above `0.02 p` and below `6 - 2.45 + 0.52 < 4.08 p` again. `y1` below `3.08 p` gets `2p`
-    /// below `1.45 p`, else `4p`: above `0.03 p`, below `3.08 p` again.
+    /// `9p`: what is left lies above `0.02 p` and below `6 - 2.45 + 0.52 < 4.08 p` again. `y1`, which may be negated, between
+    /// `-p` and `4.08 p`, gets `2p` below `1.45 p`, else `5p`: above `0.03 p` and below `5 - 1.45 + 0.52 < 4.08 p`.
     fn chord(&self) -> String {
         let Self { prefix: p, ty, .. } = self;
         let n = self.limbs.count;
@@ -317,10 +353,17 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
                 three[i], six[i], nine[i]
             )
         });
-        let (two, four) = (self.multiple(2), self.multiple(4));
-        writeln!(out, "fn {p}_chord_y(l: {ty}, a: {ty}) -> {ty} {{\n  let some = a[{}] >= {}u;", n - 1, top(145)).ok();
+        // A centred limb, a loose one, and a centred one of the multiple.
+        let [two, five] = [2, 5].map(|k| centre(&self.multiple(k), self.limbs.bits));
+        writeln!(
+            out,
+            "fn {p}_chord_y(l: {ty}, a: {ty}) -> {ty} {{\n  let some = bitcast<i32>(a[{}]) >= {};",
+            n - 1,
+            top(145)
+        )
+        .ok();
         self.carry_chain(&mut out, |i| {
-            format!("bitcast<i32>(l[{i}]) - bitcast<i32>(a[{i}]) + select({}, {}, some)", two[i], four[i])
+            format!("bitcast<i32>(l[{i}]) - bitcast<i32>(a[{i}]) + select({}, {}, some)", two[i], five[i])
         });
         out
     }
@@ -439,12 +482,12 @@ mod tests {
         let (product, blur) = (520, 5);
         for (most, subtracted, classes) in [
             (4080, 2 * 4080, &[(0, 3000), (2450, 6000), (5450, 9000)][..]),
-            (3080, 3080, &[(0, 2000), (1450, 4000)]),
+            (4080, 4080, &[(-1000, 2000), (1450, 5000)]),
         ] {
             for (at, &(from, multiple)) in classes.iter().enumerate() {
                 let to = classes.get(at + 1).map_or(subtracted, |next| next.0);
                 assert!(multiple - (to + blur) - product > 0, "negative from {from} on");
-                assert!(multiple - (from - blur).max(0) + product < most, "beyond {most} from {from} on");
+                assert!(multiple - (from - blur) + product < most, "beyond {most} from {from} on");
             }
         }
     }
