@@ -11,13 +11,15 @@ fn msm_pair_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     var inverse = coord_unpack(products[t]);
     var i = t + (count - 1u - t) / params.threads * params.threads;
     loop {
+        // Asked for before what the tests wait for.
+        let before = prefixes[i];
         let p = pair(i);
         var sum: AffineWords;
         if (p.kind == NOTHING) {
             let other = p.a | p.b;
             if (other != 0u) { sum = AffineWords(item_x(other), coord_words(coord_settle(item_y(other)))); }
         } else if (p.kind != OPPOSITE) {
-            var left = coord_digits(prefixes[i]);
+            var left = coord_digits(before);
             var right = inverse;
             // First the inverse of this pair's denominator.
             var slope = left;

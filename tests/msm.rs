@@ -9,7 +9,8 @@ use ark_std::rand::{Rng, SeedableRng, rngs::StdRng};
 use common::{formats, gpu, kernels, options};
 use prooflane::{
     device::{Gpu, Limits},
-    kernel::{Group, Kernels, Steps},
+    encoding::Format,
+    kernel::{Code, Group, Kernels, Steps},
     msm::{self, Bases, MsmError, Options, Plan, Scalars, Source, Work, reference},
 };
 
@@ -186,6 +187,40 @@ fn rounds() {
             case::<G2Projective>(60, draw, Bend::Opposite, &options);
         }
     }
+}
+
+/// What GPUs get, whatever the adapter: signed limbs, values in slots, kernels of the first round and the later ones. In
+/// G1 alone, as software takes a minute more to compile those of G2, whose functions `arithmetic.rs` runs.
+#[test]
+fn unrolled() {
+    let Some(format) = formats().into_iter().find(|format| *format == Format::U64) else {
+        panic!("no adapter with 64-bit integers to test signed limbs on");
+    };
+    let kernels = Kernels::with_code(gpu().clone(), format, Code::Unrolled);
+    let mut cases = Vec::new();
+    for rounds in [0, 1, 3] {
+        for bend in Bend::ALL {
+            for (n, draw) in [(130, Draw::Uniform), (131, Draw::Extremes), (40, Draw::One)] {
+                cases.push((n, draw, bend, Options { rounds: Some(rounds), window: Some(4), ..ON_DEVICE }));
+            }
+        }
+    }
+    // Sums that pass through many levels unchanged, and batches of sets that are reduced together.
+    cases.push((1, Draw::Uniform, Bend::Plain, Options { window: Some(9), ..ON_DEVICE }));
+    cases.push((700, Draw::Sparse, Bend::Infinity, Options { window: Some(8), rounds: Some(2), ..ON_DEVICE }));
+    for (n, draw, bend, options) in cases {
+        on_kernels::<G1Projective>(&kernels, n, draw, bend, &options);
+    }
+}
+
+fn on_kernels<G: Source>(kernels: &Kernels, n: usize, draw: Draw, bend: Bend, options: &Options) {
+    let mut rng = StdRng::seed_from_u64(n as u64);
+    let mut bases = points::<G>(n, &mut rng);
+    bend.apply::<G>(&mut bases);
+    let scalars = draw.scalars(n, &mut rng);
+    let got = msm::msm::<G>(kernels, &bases, &scalars, options).expect("an MSM");
+    let label = format!("{} n={n} {draw:?} {bend:?} {options:?}", G::GROUP.name());
+    assert_eq!(got, G::msm_unchecked(&bases, &scalars), "{label}");
 }
 
 /// Multiples of bases made ahead: every number of sets, in pieces too.

@@ -91,13 +91,13 @@ impl Work {
         Ok(Self { room, spans })
     }
 
-    /// The spans for a plan; any one stands for those that it does not use.
+    /// The spans for a plan; the longest stands for those that it does not use, as kernels bind them all the same.
     fn spans(&self, plan: &Plan) -> Result<Vec<Span>, MsmError> {
         let wanted = plan.room();
         if wanted.join(self.room) != self.room {
             return Err(MsmError::Work { needed: wanted.bytes(), given: self.room.bytes() });
         }
-        let some = self.spans.iter().flatten().next();
+        let some = self.spans.iter().flatten().max_by_key(|span| span.size());
         let cut = |(span, bytes): (&Option<Span>, u64)| match span {
             Some(span) if bytes > 0 => Some(span.slice(0, bytes)),
             _ => some.cloned(),

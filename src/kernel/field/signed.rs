@@ -160,7 +160,6 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
         let Self { prefix: p, ty, .. } = self;
         let (w, n) = (self.limbs.bits, self.limbs.count);
         let mut out = format!("fn {p}_mul(x: {ty}, y: {ty}) -> {ty} {{\n");
-        let how = std::env::var("PL_MUL").unwrap_or_default();
         for i in 0..n {
             let limb = |v: &str, i: usize| format!("bitcast<i32>({v}[{i}])");
             writeln!(out, "  let a{i} = i64({}); let b{i} = i64({});", limb("x", i), limb("y", i)).ok();
@@ -171,47 +170,6 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
             } else if i < HALF {
                 writeln!(out, "  let d{i} = a{i}; let e{i} = -b{i};").ok();
             }
-        }
-        if how == "fips" || how == "karacol" {
-            out += "  var c: i64 = 0li;\n";
-            for k in 0..2 * n - 1 {
-                if how == "fips" {
-                    self.column(&mut out, &format!("u{k}"), ("a", "b"), k, 0..n);
-                    writeln!(out, "  c = c + u{k};").ok();
-                } else {
-                    let (low, high) = (2 * HALF - 1, 2 * (n - HALF) - 1);
-                    if k < low {
-                        self.column(&mut out, &format!("z{k}"), ("a", "b"), k, 0..HALF);
-                    }
-                    if k >= HALF && k - HALF < low {
-                        self.column(&mut out, &format!("v{}", k - HALF), ("d", "e"), k - HALF, 0..HALF);
-                    }
-                    if k >= HALF && k - HALF < high {
-                        self.column(&mut out, &format!("w{}", k - HALF), ("a", "b"), k + HALF, HALF..n);
-                    }
-                    let parts =
-                        [("z", 0, low), ("z", HALF, low), ("v", HALF, low), ("w", HALF, high), ("w", 2 * HALF, high)];
-                    for (name, at, len) in parts {
-                        if k >= at && k - at < len {
-                            writeln!(out, "  c = c + {name}{};", k - at).ok();
-                        }
-                    }
-                }
-                for i in (0..n).filter(|&i| i < k && k - i < n) {
-                    writeln!(out, "  c = i64(m{i}) * {} + c;", self.wide_modulus(k - i)).ok();
-                }
-                if k < n {
-                    writeln!(out, "  let m{k} = {};", self.quotient("c")).ok();
-                    writeln!(out, "  c = (i64(m{k}) * {} + c) >> {w}u;", self.wide_modulus(0)).ok();
-                } else {
-                    let (half, mask) = (1 << (w - 1), self.mask());
-                    writeln!(out, "  c = c + {half}li; let r{} = (i32(c) & {mask}) - {half}; c = c >> {w}u;", k - n)
-                        .ok();
-                }
-            }
-            writeln!(out, "  let r{} = i32(c);", n - 1).ok();
-            let list: Vec<_> = (0..n).map(|i| format!("bitcast<u32>(r{i})")).collect();
-            return out + &format!("  return {ty}({});\n}}\n", list.join(", "));
         }
         for k in 0..2 * HALF - 1 {
             self.column(&mut out, &format!("z{k}"), ("a", "b"), k, 0..HALF);
