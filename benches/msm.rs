@@ -32,7 +32,7 @@ use prooflane::{
 use record::Row;
 
 /// Nothing is left to the host.
-const ON_DEVICE: Options = Options { window: None, rounds: None, tables: 1, stage: None, cpu_below: 0 };
+const ON_DEVICE: Options = Options { cpu_below: Some(0), ..Options::PINNED };
 /// Different points; longer vectors repeat them. They lie apart on the device all the same, in as many bytes as other
 /// points would take. A bucket that takes a point twice adds it to itself, which the rounds of pairs do by a slower
 /// way: with so many points that is rare.
