@@ -3,7 +3,8 @@
 //!
 //! A filter runs one row, as in `cargo bench --bench msm -- g1/u64/uniform/2^16`. `PROOFLANE_RECORD=<dir>` appends each
 //! row that ran to `<dir>/<date>.csv`; `PROOFLANE_LOG2=12..20` overrides the sizes, `PROOFLANE_WINDOW=17` and
-//! `PROOFLANE_ROUNDS=3` what the planner chooses (such rows are not recorded). A table and `target/msm.svg` end it.
+//! `PROOFLANE_ROUNDS=3` what the planner chooses (such rows are not recorded); with `PROOFLANE_COSTS=measured` sums are
+//! planned by costs that are measured before, not by built-in ones. A table and `target/msm.svg` end it.
 
 #[path = "../src/cli/record.rs"]
 #[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
@@ -32,7 +33,7 @@ use prooflane::{
 use record::Row;
 
 /// Nothing is left to the host.
-const ON_DEVICE: Options = Options { window: None, rounds: None, tables: 1, stage: None, cpu_below: 0 };
+const ON_DEVICE: Options = Options { cpu_below: Some(0), ..Options::PINNED };
 /// Different points; longer vectors repeat them. They lie apart on the device all the same, in as many bytes as other
 /// points would take. A bucket that takes a point twice adds it to itself, which the rounds of pairs do by a slower
 /// way: with so many points that is rare.
@@ -161,12 +162,13 @@ fn on_device<G: Source>(
     criterion: &mut Criterion,
     kernels: &Kernels,
     (log_n, distribution): (u32, &'static str),
-    options: &Options,
+    options: Options,
     rows: &RefCell<Vec<Row>>,
 ) {
-    let options = &Options { window: asked("PROOFLANE_WINDOW"), rounds: asked("PROOFLANE_ROUNDS"), ..*options };
+    let options = &Options { window: asked("PROOFLANE_WINDOW"), rounds: asked("PROOFLANE_ROUNDS"), ..options };
     let tables = if options.tables > 1 { "-tables" } else { "" };
-    let (variant, adapter) = (format!("{}{tables}", kernels.format().name()), &kernels.gpu().info().name);
+    let planned = if options.costs == ON_DEVICE.costs { "" } else { "-measured" };
+    let (variant, adapter) = (format!("{}{tables}{planned}", kernels.format().name()), &kernels.gpu().info().name);
     let named = Named { group: G::GROUP.name(), variant: &variant, distribution, log_n, adapter };
     measure(
         criterion,
@@ -175,12 +177,12 @@ fn on_device<G: Source>(
         || Some(kernels.gpu().usage().peak),
         || {
             let case = case::<G>(log_n, distribution);
-            let bases = Bases::<G>::load_with(kernels, &case.points, None, options).expect("bases");
+            let bases = Bases::<G>::load_with(kernels, &case.points, None, &options).expect("bases");
             let scalars = Scalars::upload(kernels, &case.scalars).expect("scalars");
             move || {
                 let begin = Instant::now();
                 let mut steps = Steps::new(kernels.gpu().limits());
-                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, options).expect("a plan");
+                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, &options).expect("a plan");
                 let (rows, intervals) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
                 let sum = recorded.sum(&rows.concat()).expect("a sum");
                 let wall = begin.elapsed();
@@ -307,13 +309,24 @@ fn main() {
     let rows = RefCell::default();
     for format in Format::ALL.into_iter().filter(|format| format.supported(gpu.features())) {
         let kernels = Kernels::new(gpu.clone(), format);
+        let mut costs = ON_DEVICE.costs;
+        if std::env::var("PROOFLANE_COSTS").is_ok_and(|costs| costs == "measured") {
+            // The rate is for adapters without timestamps, whose stages could not be told anyway.
+            let rate = 1e9;
+            costs = [
+                msm::measure::<G1Projective>(&kernels, rate).expect("costs"),
+                msm::measure::<G2Projective>(&kernels, rate).expect("costs"),
+            ];
+            println!("{}: {costs:#?}", format.name());
+        }
+        let [plain, tables] = [ON_DEVICE, TABLES].map(|options| Options { costs, ..options });
         for log_n in sizes(&gpu).step_by(2) {
             for distribution in DISTRIBUTIONS {
-                on_device::<G1Projective>(&mut criterion, &kernels, (log_n, distribution), &ON_DEVICE, &rows);
-                on_device::<G2Projective>(&mut criterion, &kernels, (log_n, distribution), &ON_DEVICE, &rows);
+                on_device::<G1Projective>(&mut criterion, &kernels, (log_n, distribution), plain, &rows);
+                on_device::<G2Projective>(&mut criterion, &kernels, (log_n, distribution), plain, &rows);
             }
-            on_device::<G1Projective>(&mut criterion, &kernels, (log_n, "uniform"), &TABLES, &rows);
-            on_device::<G2Projective>(&mut criterion, &kernels, (log_n, "uniform"), &TABLES, &rows);
+            on_device::<G1Projective>(&mut criterion, &kernels, (log_n, "uniform"), tables, &rows);
+            on_device::<G2Projective>(&mut criterion, &kernels, (log_n, "uniform"), tables, &rows);
         }
     }
     for log_n in sizes(&gpu).step_by(2).filter(|log_n| *log_n <= CPU_UP_TO) {

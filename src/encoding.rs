@@ -17,7 +17,7 @@ use ark_ff::{BigInt, Field};
 use rayon::prelude::*;
 
 /// How kernels hold field elements in registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// 30-bit limbs, products summed in 64-bit integers. Needs `SHADER_INT64`.

@@ -1,6 +1,9 @@
 //! The binary from outside: exit codes, messages, and that `--json` prints one object and nothing else.
 
-use std::process::{Command, Output};
+use std::{
+    fs,
+    process::{Command, Output},
+};
 
 use serde_json::Value;
 
@@ -10,6 +13,8 @@ const NO_ADAPTER: (&str, &str) = ("WGPU_BACKEND", "gl");
 fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prooflane"));
     command.args(arguments).env_remove("RUST_LOG");
+    // Not the user's, so that no test depends on it; kept, so that adapters are not measured in each test.
+    command.env("PROOFLANE_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
         // Vulkan loaders complain on standard error without it.
         command.env("XDG_RUNTIME_DIR", std::env::temp_dir());
@@ -47,9 +52,66 @@ fn adapters_are_listed_and_tested() {
         let format = adapter["format"].as_str().expect("a format");
         let rates = adapter["rates"].as_array().expect("rates");
         assert!(rates.iter().any(|rate| rate["format"] == format && rate["per_second"].as_f64() > Some(0.0)));
+        let costs = adapter["calibration"]["costs"].as_array().expect("costs");
+        assert!(["g1", "g2"].iter().all(|group| costs.iter().any(|one| one[0] == format && one[1] == **group)));
         let features = ["present", "absent"].map(|list| adapter[list].as_array().map_or(0, Vec::len));
         assert_eq!(features.iter().sum::<usize>(), 7);
     }
+}
+
+/// Measured once, then read; whatever is wrong with the file, a warning names it and the adapter is measured again.
+#[test]
+fn calibrations_are_kept_and_told() {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("calibrations");
+    let _ = fs::remove_dir_all(&directory);
+    let cache = directory.to_str().expect("a path");
+    let first = |arguments: &[&str], cache: &str| {
+        let output = run(&[&["adapters", "--json"], arguments].concat(), &[("PROOFLANE_CACHE", cache)]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let report: Value = serde_json::from_str(&stdout(&output)).expect("an object");
+        let adapter = &report["adapters"][0];
+        let origin = adapter["calibration_origin"].as_str().unwrap_or_default().to_owned();
+        (origin, adapter["calibration"].clone(), stderr(&output))
+    };
+    let (origin, measured, warned) = first(&[], cache);
+    if measured.is_null() {
+        eprintln!("no adapter, nothing to measure");
+        return;
+    }
+    let file = origin.strip_prefix("measured, kept in ").expect("a file").to_owned();
+    assert_eq!(warned, "");
+    assert_eq!(first(&[], cache), (format!("read from {file}"), measured.clone(), String::new()));
+
+    let kept = fs::read_to_string(&file).expect("a file");
+    let version = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
+    for (text, says) in [
+        (kept[..kept.len() / 2].to_owned(), "is no calibration: "),
+        (kept.replace("\"pair\": ", "\"pair\": -"), "is no calibration: 'pair' is -"),
+        (kept.replace(&version, "\"0.0.0\""), "version 0.0.0"),
+    ] {
+        fs::write(&file, text).expect("written");
+        let (origin, _, warned) = first(&[], cache);
+        assert_eq!(origin, format!("measured, kept in {file}"));
+        assert!(warned.contains("WARN") && warned.contains(&file) && warned.contains(says), "{warned}");
+        assert_eq!(first(&[], cache).0, format!("read from {file}"));
+    }
+    let (origin, anew, warned) = first(&["--calibration", "anew"], cache);
+    assert_eq!((origin, warned), (format!("measured, kept in {file}"), String::new()));
+    assert_eq!(first(&[], cache).1, anew);
+
+    let (origin, pinned, _) = first(&["--calibration", "pinned"], cache);
+    assert_eq!((origin.as_str(), &pinned["of"]["adapter"]), ("pinned", &Value::from("")));
+    assert_eq!(pinned["costs"][0][2]["pair"], 0.44);
+    fs::write(directory.join("mine.json"), kept.replace("\"adapter\": \"", "\"adapter\": \"another "))
+        .expect("written");
+    let (origin, given, _) = first(&["--calibration", &format!("{cache}/mine.json")], "off");
+    assert_eq!((origin.as_str(), &given["costs"]), ("pinned", &measured["costs"]));
+
+    assert_eq!(first(&[], "off").0, "measured, not kept");
+    // Nowhere to write: a file where the directory should be, whoever runs this test.
+    let (origin, _, warned) = first(&[], &file);
+    assert_eq!(origin, "measured, not kept");
+    assert!(warned.contains("WARN") && warned.contains(&format!("{file}/")) && warned.contains("can not be written"));
 }
 
 #[test]
@@ -116,6 +178,7 @@ fn bad_arguments_are_refused() {
             "out.png: the ending says none of .svg, .json, .txt",
         ),
         (&["demo", "partitions", "--cpu", "--with", "no such card"], "no adapter matches 'no such card'; found: "),
+        (&["adapters", "--calibration", "no such file"], "no such file can not be read"),
         (&["adapters", "--cpu", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
         (&["--cpu", "adapters", "--adapter", "auto"], "--adapter auto and --cpu exclude each other"),
     ] {
@@ -144,8 +207,8 @@ fn partitions_are_proved_and_drawn() {
         assert_eq!(places.len(), count);
         let proofs = places.iter().map(|place| place["proofs"].as_u64().expect("a count"));
         assert_eq!(proofs.sum::<u64>(), 5, "{report:#}");
-        let drawn = std::fs::read_to_string(&file).expect("a drawing");
-        std::fs::remove_file(&file).expect("removed");
+        let drawn = fs::read_to_string(&file).expect("a drawing");
+        fs::remove_file(&file).expect("removed");
         assert!(drawn.starts_with(begin), "{drawn}");
     }
 }
@@ -157,7 +220,7 @@ fn a_budget_that_holds_no_partition() {
     let path = file.to_str().expect("a path");
     let demo = ["demo", "partitions", "--json", "--budget", "1", "--log2", "12", "--timeline", path];
     let (code, report) = json(&demo, &[]);
-    assert_eq!(std::fs::remove_file(&file).is_ok(), code == Some(0), "a drawing is there if there was a job");
+    assert_eq!(fs::remove_file(&file).is_ok(), code == Some(0), "a drawing is there if there was a job");
     if code == Some(0) {
         assert!(report["places"][0]["name"].as_str().is_some_and(|name| name.starts_with("CPU")), "{report:#}");
     } else {
@@ -197,12 +260,12 @@ mod sapling {
     #[test]
     fn a_place_for_records_that_is_none() {
         let file = std::env::temp_dir().join(format!("prooflane-file-{}", std::process::id()));
-        std::fs::write(&file, "").expect("a file");
+        fs::write(&file, "").expect("a file");
         let below = file.join("below");
         let path = below.to_str().expect("a path");
         let begin = std::time::Instant::now();
         let (code, report) = json(&["demo", "sapling", "--cpu", "--json", "--record", path], &[]);
-        std::fs::remove_file(&file).expect("removed");
+        fs::remove_file(&file).expect("removed");
         assert_eq!(code, Some(1));
         let error = report["error"].as_str().expect("an error");
         assert!(error.starts_with(&format!("{path} can not be recorded in: ")), "{error}");
@@ -225,9 +288,9 @@ mod sapling {
         assert_eq!(circuit["warm"].as_array().map(Vec::len), Some(5));
         assert!(circuit["checks"].as_array().expect("checks").iter().all(|check| check["passed"] == true));
 
-        let file = std::fs::read_dir(&directory).expect("a directory").next().expect("a file").expect("a file").path();
-        let text = std::fs::read_to_string(&file).expect("rows");
-        std::fs::remove_dir_all(&directory).expect("removed");
+        let file = fs::read_dir(&directory).expect("a directory").next().expect("a file").expect("a file").path();
+        let text = fs::read_to_string(&file).expect("rows");
+        fs::remove_dir_all(&directory).expect("removed");
         let lines: Vec<&str> = text.lines().collect();
         let header = "bench,group,variant,distribution,log2n,median_ms,min_ms,device_ms,bytes,checked,adapter,commit";
         assert_eq!(lines[0], header);

@@ -13,8 +13,10 @@ use common::{formats, gpu, kernels};
 use prooflane::{
     device::{DeviceError, Select},
     encoding::Format,
-    engine::{Engine, EngineError, Options},
+    engine::{Calibration, Engine, EngineError, Options, Origin, Tuning},
     groth16::GpuBackend,
+    kernel::Group,
+    msm::Costs,
     ntt::Direction,
 };
 
@@ -62,6 +64,67 @@ fn self_test_passes_and_a_format_is_chosen() {
     let measured: Vec<Format> = engine.rates().iter().map(|(format, _)| *format).collect();
     assert_eq!(measured, formats());
     assert!(engine.rates().iter().all(|(_, rate)| *rate > 0.0));
+}
+
+/// Proofs and sums are the same whatever they are planned by, and an engine plans by what it is pinned to.
+#[test]
+fn pinned_numbers_decide_and_change_no_result() {
+    let format = formats()[0];
+    let [g1, g2] = Costs::H200;
+    // Pairs that cost nothing make rounds of them, reductions that cost nothing wide windows.
+    let costs = [Costs { pair: 0.001, round: 0.001, ..g1 }, Costs { add: 0.001, wait: 2.4, cpu_below: 64, ..g2 }];
+    circuits::proofs_equal_arkworks(&|key| {
+        let backend = GpuBackend::load_with(kernels(format), key.clone(), costs).expect("a key on the device");
+        let want = GpuBackend::memory_with(&kernels(format), &key, costs).expect("a plan");
+        assert_ne!(want, GpuBackend::memory(&kernels(format), &key).expect("a plan"));
+        Box::new(backend)
+    });
+
+    let known = vec![(format, Group::G1, costs[0]), (format, Group::G2, costs[1])];
+    let pinned = Calibration { costs: known, rates: vec![(format, 1.0)], ..Calibration::default() };
+    let engine = Engine::with(gpu().clone(), None, &Tuning::Pinned(pinned.clone())).expect("an engine");
+    assert_eq!(engine.kernels().expect("a device").format(), format);
+    engine.self_test().expect("this adapter computes right");
+    assert_eq!((engine.calibration(), engine.costs()), (Some((pinned, Origin::Pinned)), costs));
+    // Devices with run-time checks are slower than what they stand for, so nothing is measured on them.
+    let engine = Engine::with(gpu().clone(), Some(format), &Tuning::Anew).expect("an engine");
+    engine.self_test().expect("this adapter computes right");
+    assert_eq!((engine.calibration().expect("numbers").1, engine.costs()), (Origin::Pinned, Costs::H200));
+}
+
+/// The CPU sums what it is known to sum faster, and for that no kernel is built.
+#[test]
+fn the_crossover_decides_who_sums() {
+    let format = formats()[0];
+    let never = Costs { cpu_below: Costs::NEVER, ..Costs::H200[0] };
+    let always = Costs { cpu_below: 1, ..Costs::H200[0] };
+    let scalars: Vec<Fr> = (1..=40u64).map(|i| -Fr::from(i)).collect();
+    let bases: Vec<_> = (0..40u64).map(|i| (G1Projective::generator() * Fr::from(i)).into_affine()).collect();
+    for (costs, on_device) in [(never, false), (always, true)] {
+        let pinned = Calibration { costs: vec![(format, Group::G1, costs)], ..Calibration::default() };
+        let engine = Engine::with(gpu().clone(), Some(format), &Tuning::Pinned(pinned)).expect("an engine");
+        assert_eq!(engine.msm_g1(&bases, &scalars).expect("a sum"), G1Projective::msm_unchecked(&bases, &scalars));
+        assert_eq!(!engine.compiled().is_empty(), on_device);
+    }
+}
+
+/// What is measured is numbers, of either group and every format.
+#[test]
+fn kernels_are_measured() {
+    let _alone = common::alone();
+    for format in formats() {
+        let (kernels, rate) = (kernels(format), 1e9);
+        let measured = [
+            prooflane::msm::measure::<G1Projective>(&kernels, rate).expect("numbers"),
+            prooflane::msm::measure::<G2Projective>(&kernels, rate).expect("numbers"),
+        ];
+        for costs in measured {
+            assert!(costs.times().iter().all(|(_, time)| (0.001..1e9).contains(time)), "{costs:?}");
+            assert!((1..=Costs::NEVER).contains(&costs.cpu_below), "{costs:?}");
+        }
+        // An addition in Fq2 is three to four of Fq.
+        assert!(measured[1].mixed > measured[0].mixed && measured[1].add > measured[0].add, "{measured:?}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use prooflane::{
 };
 
 /// No size is left to the host.
-const ON_DEVICE: Options = Options { window: None, rounds: None, tables: 1, stage: None, cpu_below: 0 };
+const ON_DEVICE: Options = Options { cpu_below: Some(0), ..Options::PINNED };
 
 /// Bases that are cheap to make in any number: a doubling chain from a seeded start.
 fn points<G: Source>(n: usize, rng: &mut StdRng) -> Vec<G::Affine> {

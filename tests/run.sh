@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 # Vulkan loaders complain without it.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}"
 adapter="${PROOFLANE_ADAPTER:-}"
+# Nothing outside of the build directory is read or left behind.
+export PROOFLANE_CACHE="${PROOFLANE_CACHE:-$PWD/target/cache}"
 
 step() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 

@@ -5,14 +5,14 @@ use std::{fmt::Write, time::Duration};
 use prooflane::{
     device::{self, DeviceError, Limits, Select},
     encoding::Format,
-    engine::{Engine, EngineError, Options},
+    engine::{Calibration, Engine, EngineError, Options, Tuning},
 };
 use serde::Serialize;
 
 use super::{
     Failure, Global,
     output::{Output, as_ms, bytes, ms},
-    place::{Pipelines, Rate, Wanted, rates},
+    place::{Pipelines, Rate, Wanted, rates, tuning},
 };
 
 /// Features that are asked for where they are found; only the first decides which limb formats run.
@@ -54,6 +54,9 @@ struct Adapter {
     limits: Option<Limits>,
     rates: Vec<Rate>,
     format: Option<Format>,
+    /// What plans are made by, and where it is from; absent where the adapter would not open.
+    calibration: Option<Calibration>,
+    calibration_origin: Option<String>,
     pipelines: Pipelines,
     #[serde(rename = "self_test_ms", serialize_with = "as_ms")]
     self_test: Duration,
@@ -70,7 +73,7 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
     };
     let output = Output::new(global.json, found.len() as u64);
     let mut adapters = Vec::new();
-    for (index, engine) in engines(&found, &wanted)? {
+    for (index, engine) in engines(&found, &wanted, &tuning(global)?)? {
         let name = found[index].get_info().name;
         let (adapter, _) = output.step(&name, || examine(index, &found[index], engine()));
         output.text(&describe(&adapter))?;
@@ -107,10 +110,14 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
 type Open = Box<dyn FnOnce() -> Result<Engine, EngineError>>;
 
 /// The adapter that is asked for, or each of them, with the way to its engine.
-fn engines(found: &[wgpu::Adapter], wanted: &Wanted) -> Result<Vec<(usize, Open)>, Failure> {
-    let open = |select| Engine::open(&Options { select, ..Options::default() });
+fn engines(found: &[wgpu::Adapter], wanted: &Wanted, tuning: &Tuning) -> Result<Vec<(usize, Open)>, Failure> {
+    let tuning = tuning.clone();
+    let open = move |select| Engine::open(&Options { select, tuning: tuning.clone(), ..Options::default() });
     let Wanted::Adapter(name) = wanted else {
-        let each = |index| (index, Box::new(move || open(Select::Index(index))) as Open);
+        let each = |index| {
+            let open = open.clone();
+            (index, Box::new(move || open(Select::Index(index))) as Open)
+        };
         return Ok((0..found.len()).map(each).collect());
     };
     let Ok(select) = name.parse::<Select>();
@@ -145,6 +152,8 @@ fn examine(index: usize, adapter: &wgpu::Adapter, engine: Result<Engine, EngineE
         limits: None,
         rates: Vec::new(),
         format: None,
+        calibration: None,
+        calibration_origin: None,
         pipelines: Pipelines::of(&[]),
         self_test: Duration::ZERO,
         error: None,
@@ -158,6 +167,9 @@ fn examine(index: usize, adapter: &wgpu::Adapter, engine: Result<Engine, EngineE
             report.rates = rates(&engine);
             report.pipelines = Pipelines::of(&engine.compiled());
             report.format = engine.kernels().map(|kernels| kernels.format());
+            if let Some((known, origin)) = engine.calibration() {
+                (report.calibration, report.calibration_origin) = (Some(known), Some(origin.to_string()));
+            }
             report.limits = engine.kernels().map(|kernels| kernels.gpu().limits());
         }
     }
@@ -186,6 +198,14 @@ fn describe(adapter: &Adapter) -> String {
     let rates = adapter.rates.iter().map(|rate| format!("{} {:.2e}/s", rate.format.name(), rate.per_second));
     line("Fq muls", rates.collect::<Vec<_>>().join(", "));
     line("chosen", adapter.format.map_or("none".into(), |format| format!("{} limbs", format.name())));
+    if let Some(origin) = &adapter.calibration_origin {
+        line("costs", origin.clone());
+    }
+    for known in
+        adapter.calibration.iter().flat_map(|known| known.to_string().lines().map(String::from).collect::<Vec<_>>())
+    {
+        line("", known);
+    }
     if let Some(slowest) = adapter.pipelines.slowest {
         let Pipelines { count, sum_ms, slowest_ms, .. } = adapter.pipelines;
         line("pipelines", format!("{count} in {sum_ms:.0} ms, slowest {slowest} {slowest_ms:.0} ms"));

@@ -33,6 +33,7 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Environment:
   PROOFLANE_ADAPTER   what --adapter would say
+  PROOFLANE_CACHE     directory of what was measured of adapters, or `off`; the user's cache if absent
   WGPU_BACKEND, WGPU_ADAPTER_NAME and the other variables of wgpu
   RUST_LOG            log lines on standard error, for example prooflane=debug
 
@@ -47,6 +48,10 @@ struct Global {
     /// Compute on the CPU, by arkworks
     #[arg(long, global = true)]
     cpu: bool,
+    /// What plans are made by: `cached` numbers of the adapter, measured if there are none; measured `anew`; `pinned`, the
+    /// built-in ones; or those of a file as the cache has it, which are pinned too
+    #[arg(long, global = true, value_name = "WHICH", default_value = "cached")]
+    calibration: String,
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     json: bool,

@@ -1,6 +1,10 @@
 //! Which place the flags ask for, and what reports say of an engine.
 
-use prooflane::{encoding::Format, engine::Engine, kernel::Compiled};
+use prooflane::{
+    encoding::Format,
+    engine::{Calibration, Engine, Tuning},
+    kernel::Compiled,
+};
 use serde::Serialize;
 
 use super::{Failure, Global, output::ms};
@@ -35,6 +39,19 @@ impl Wanted {
 
     pub(super) fn named(name: &str) -> Self {
         if name.trim().eq_ignore_ascii_case("none") { Self::Cpu } else { Self::Adapter(name.to_owned()) }
+    }
+}
+
+/// What formats and plans are to be chosen by.
+pub(super) fn tuning(global: &Global) -> Result<Tuning, Failure> {
+    match global.calibration.as_str() {
+        "cached" => Ok(Tuning::Cached),
+        "anew" => Ok(Tuning::Anew),
+        "pinned" => Ok(Tuning::Pinned(Calibration::default())),
+        file => match Calibration::read(file.as_ref()) {
+            Ok(read) => Ok(Tuning::Pinned(read)),
+            Err(error) => Err(Failure::absent(format!("--calibration is cached, anew, pinned or a file: {error}"))),
+        },
     }
 }
 

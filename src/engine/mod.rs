@@ -1,11 +1,14 @@
 //! Where proofs, MSMs and transforms are computed: an open adapter that passed its self-test, or the CPU.
 //!
 //! [`Engine::best`] takes the best adapter and falls back to the CPU, saying so; [`Engine::open`] takes exactly what
-//! was asked for or fails. On a device the fastest limb format is picked by a short measurement, unless it is named.
+//! was asked for or fails. On a device the fastest limb format is picked, unless it is named, and MSMs are planned, by
+//! short measurements that are kept in a file for the next time ([`Tuning`]).
 //! One engine serves many keys: [`Engine::load`] gives a [`Prover`] for each.
 
+mod calibration;
 mod partitions;
 mod selftest;
+mod tuning;
 
 use std::{
     fmt,
@@ -16,17 +19,20 @@ use ark_bls12_381::{Fr, G1Affine, G1Projective, G2Affine, G2Projective};
 use ark_ec::VariableBaseMSM;
 use thiserror::Error;
 
+pub use calibration::{Calibration, CalibrationError, Identity};
 pub use partitions::{Loaded, PipelineOptions, ProofStages, ProofTask, SharedKey, Work, pipeline, places};
+pub use tuning::{Origin, Tuning};
 
 use crate::{
     device::{self, DeviceError, Gpu, Limits, Select},
     encoding::Format,
     groth16::{CpuBackend, GpuBackend, ProveError, Prover, ProvingKey},
     kernel::{Compiled, Kernels, table::PROBE_FQ},
-    msm::{self, MsmError},
+    msm::{self, Costs, MsmError},
     ntt::{self, Direction, NttError},
     pipeline::{LeaseError, SubmitError},
 };
+use tuning::Tuned;
 
 /// How to open an engine.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +45,8 @@ pub struct Options {
     pub limits: Option<Limits>,
     /// Keep the shader compiler's run-time checks.
     pub checked: bool,
+    /// What formats and plans are chosen by.
+    pub tuning: Tuning,
 }
 
 /// Why there is no engine, or why it refuses.
@@ -80,6 +88,56 @@ pub enum EngineError {
 /// some percent, and the portable format's kernels take longer to compile.
 const MARGIN: f64 = 1.15;
 
+/// Fewer bases than this are the CPU's before anything is measured: it ends before a device has noticed.
+const LEAST: usize = 32;
+
+/// The format to take, by [`MARGIN`]; none of none.
+fn fastest(rates: &[(Format, f64)]) -> Option<Format> {
+    let mut best: Option<(Format, f64)> = None;
+    for &(format, rate) in rates {
+        if best.is_none_or(|(_, other)| rate > MARGIN * other) {
+            best = Some((format, rate));
+        }
+    }
+    best.map(|(format, _)| format)
+}
+
+/// Kernels in the fastest of the formats that the adapter can run and computes right, and the rates of all of these.
+fn measured(gpu: Gpu) -> Result<(Kernels, Vec<(Format, f64)>), DeviceError> {
+    let able = Format::ALL.into_iter().filter(|format| format.supported(gpu.features()));
+    let mut candidates: Vec<_> = able.map(|format| Kernels::new(gpu.clone(), format)).collect();
+    // Compiled side by side, measured one after the other.
+    std::thread::scope(|scope| {
+        for kernels in &candidates {
+            scope.spawn(|| kernels.prepare(&[&PROBE_FQ]));
+        }
+    });
+    let mut rates = Vec::new();
+    let mut failure = None;
+    for kernels in &candidates {
+        let format = kernels.format();
+        match selftest::multiplication_rate(kernels) {
+            Ok(rate) => {
+                tracing::info!(format = format.name(), rate, "field multiplications per second");
+                rates.push((format, rate));
+            }
+            Err(error) => {
+                tracing::warn!(format = format.name(), %error, "limb format set aside");
+                failure = Some(error);
+            }
+        }
+    }
+    // The portable format needs nothing, so the list is not empty: what is not fast has failed.
+    let format = match (fastest(&rates), failure) {
+        (Some(format), _) => format,
+        (None, Some(error)) => return Err(error),
+        (None, None) => Format::U32,
+    };
+    let at = candidates.iter().position(|kernels| kernels.format() == format);
+    let kernels = at.map_or_else(|| Kernels::new(gpu, format), |at| candidates.swap_remove(at));
+    Ok((kernels, rates))
+}
+
 /// Families of kernels, each with its own self-test.
 #[derive(Debug, Clone, Copy)]
 enum Family {
@@ -93,6 +151,7 @@ struct OnDevice {
     kernels: Arc<Kernels>,
     /// Multiplications per second by format, where it was measured.
     rates: Vec<(Format, f64)>,
+    tuned: Tuned,
     passed: [OnceLock<Result<(), DeviceError>>; 3],
 }
 
@@ -123,54 +182,34 @@ impl Engine {
             checked: options.checked,
             ..Default::default()
         };
-        Self::on(Gpu::open(&device)?, options.format)
+        Self::with(Gpu::open(&device)?, options.format, &options.tuning)
     }
 
     /// An engine on an open device.
     pub fn on(gpu: Gpu, format: Option<Format>) -> Result<Self, EngineError> {
+        Self::with(gpu, format, &Tuning::default())
+    }
+
+    /// An engine on an open device, tuned so.
+    pub fn with(gpu: Gpu, format: Option<Format>, tuning: &Tuning) -> Result<Self, EngineError> {
         let able = |format: Format| format.supported(gpu.features());
-        let mut rates = Vec::new();
-        let kernels = match format {
-            Some(format) if able(format) => Kernels::new(gpu, format),
-            Some(format) => {
+        let tuned = Tuned::new(&gpu, tuning);
+        let known = tuned.known().0.rates;
+        let (kernels, rates) = match (format, fastest(&known)) {
+            (Some(format), _) if !able(format) => {
                 return Err(EngineError::Format { adapter: gpu.info().name.clone(), format: format.name() });
             }
-            None => {
-                let mut best: Option<(f64, Kernels)> = None;
-                let mut failure = None;
-                let candidates = Format::ALL.into_iter().filter(|&format| able(format));
-                let candidates: Vec<_> = candidates.map(|format| Kernels::new(gpu.clone(), format)).collect();
-                // Compiled side by side, measured one after the other.
-                std::thread::scope(|scope| {
-                    for kernels in &candidates {
-                        scope.spawn(|| kernels.prepare(&[&PROBE_FQ]));
-                    }
-                });
-                for kernels in candidates {
-                    let format = kernels.format();
-                    match selftest::multiplication_rate(&kernels) {
-                        Ok(rate) => {
-                            tracing::info!(format = format.name(), rate, "field multiplications per second");
-                            rates.push((format, rate));
-                            if best.as_ref().is_none_or(|(other, _)| rate > MARGIN * other) {
-                                best = Some((rate, kernels));
-                            }
-                        }
-                        Err(error) => {
-                            tracing::warn!(format = format.name(), %error, "limb format set aside");
-                            failure = Some(error);
-                        }
-                    }
-                }
-                match (best, failure) {
-                    (Some((_, kernels)), _) => kernels,
-                    (None, Some(error)) => return Err(error.into()),
-                    // The portable format needs nothing, so the list was not empty.
-                    (None, None) => Kernels::new(gpu, Format::U32),
-                }
+            (Some(format), _) => (Kernels::new(gpu, format), known),
+            // Numbers of another adapter may be pinned, and name a format that this one lacks.
+            (None, Some(format)) if able(format) => (Kernels::new(gpu, format), known),
+            (None, _) => {
+                let (kernels, rates) = measured(gpu)?;
+                tuned.rated(&rates);
+                (kernels, rates)
             }
         };
-        Ok(Self(Some(Arc::new(OnDevice { kernels: Arc::new(kernels), rates, passed: Default::default() }))))
+        let passed = Default::default();
+        Ok(Self(Some(Arc::new(OnDevice { kernels: Arc::new(kernels), rates, tuned, passed }))))
     }
 
     /// The kernels and through them the device, if there is one.
@@ -178,7 +217,22 @@ impl Engine {
         self.0.as_deref().map(|on| &on.kernels)
     }
 
-    /// Multiplications per second of each limb format that was measured.
+    /// What formats and plans are chosen by, as far as it was needed by now, and where it came from. As a file it pins
+    /// other engines to the same ([`Calibration::write`], [`Tuning::Pinned`]).
+    pub fn calibration(&self) -> Option<(Calibration, Origin)> {
+        self.0.as_deref().map(|on| {
+            let (mut known, origin) = on.tuned.known();
+            known.complete(Calibration { rates: on.rates.clone(), ..on.tuned.used(on.kernels.format()) });
+            (known, origin)
+        })
+    }
+
+    /// What MSMs are planned by, by group: built-in costs until the group's self-test has run.
+    pub fn costs(&self) -> [Costs; 2] {
+        self.0.as_deref().map_or(Costs::H200, |on| on.tuned.costs())
+    }
+
+    /// Multiplications per second of each limb format that was measured, now or before.
     pub fn rates(&self) -> &[(Format, f64)] {
         self.0.as_deref().map_or(&[], |on| &on.rates)
     }
@@ -197,7 +251,8 @@ impl Engine {
         self.kernels().map_or(Vec::new(), |kernels| kernels.compiled())
     }
 
-    /// Runs every self-test that has not run yet. The CPU has none.
+    /// Runs every self-test that has not run yet, and measures what plans are made by and is not known. The CPU has
+    /// neither.
     pub fn self_test(&self) -> Result<(), EngineError> {
         if let Some(kernels) = self.kernels() {
             kernels.prepare(&GpuBackend::kernels())?;
@@ -226,6 +281,11 @@ impl Engine {
             }
         }
         verdict.get().cloned().unwrap_or(Ok(()))?;
+        match family {
+            Family::G1 => on.tuned.prepare::<G1Projective>(&on.kernels),
+            Family::G2 => on.tuned.prepare::<G2Projective>(&on.kernels),
+            Family::Ntt => {}
+        }
         Ok(Some(&on.kernels))
     }
 
@@ -233,12 +293,16 @@ impl Engine {
     pub fn load(&self, key: Arc<ProvingKey>) -> Result<Prover, EngineError> {
         self.self_test()?;
         Ok(match self.kernels() {
-            Some(kernels) => Prover::new(key.clone(), Box::new(GpuBackend::load(kernels.clone(), key)?)),
+            Some(kernels) => {
+                let backend = GpuBackend::load_with(kernels.clone(), key.clone(), self.costs())?;
+                Prover::new(key, Box::new(backend))
+            }
             None => Prover::new(key.clone(), Box::new(CpuBackend::load(key)?)),
         })
     }
 
-    /// `sum scalars[i] * bases[i]` in G1. Lengths must agree; infinity and every scalar are welcome.
+    /// `sum scalars[i] * bases[i]` in G1. Lengths must agree; infinity and every scalar are welcome. Where the CPU is known
+    /// to be faster ([`Costs::cpu_below`]), it sums.
     pub fn msm_g1(&self, bases: &[G1Affine], scalars: &[Fr]) -> Result<G1Projective, EngineError> {
         self.msm(Family::G1, bases, scalars)
     }
@@ -252,12 +316,16 @@ impl Engine {
         if bases.len() != scalars.len() {
             return Err(MsmError::Lengths { bases: bases.len(), scalars: scalars.len() }.into());
         }
-        let options = msm::Options::default();
-        if bases.len() < options.cpu_below {
+        // Sums that the device will not be given do not wait for self-tests and measurements.
+        let costs = self.0.as_deref().and_then(|on| on.tuned.known_costs(on.kernels.format(), G::GROUP));
+        if bases.len() < costs.map_or(LEAST, |costs| costs.cpu_below as usize) {
             return Ok(<G as VariableBaseMSM>::msm_unchecked(bases, scalars));
         }
         Ok(match self.ready(family)? {
-            Some(kernels) => msm::msm(kernels, bases, scalars, &options)?,
+            Some(kernels) => {
+                let options = msm::Options { costs: self.costs(), ..msm::Options::PINNED };
+                msm::msm(kernels, bases, scalars, &options)?
+            }
             None => <G as VariableBaseMSM>::msm_unchecked(bases, scalars),
         })
     }

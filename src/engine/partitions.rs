@@ -218,7 +218,7 @@ impl ProofStages {
     fn bytes(&self, key: &SharedKey) -> Result<Request, ProveError> {
         let (key_bytes, peak) = match self.engine.kernels() {
             Some(kernels) => {
-                let memory = GpuBackend::memory(kernels, &key.key)?;
+                let memory = GpuBackend::memory_with(kernels, &key.key, self.engine.costs())?;
                 (memory.key, memory.proof)
             }
             None => (0, 0),
@@ -230,7 +230,10 @@ impl ProofStages {
         let key = key.key.clone();
         self.threads.install(|| {
             Ok(match self.engine.kernels() {
-                Some(kernels) => Loaded::Gpu(Box::new(GpuBackend::load(kernels.clone(), key)?)),
+                Some(kernels) => {
+                    let costs = self.engine.costs();
+                    Loaded::Gpu(Box::new(GpuBackend::load_with(kernels.clone(), key, costs)?))
+                }
                 None => Loaded::Cpu(Box::new(CpuBackend::load(key)?)),
             })
         })

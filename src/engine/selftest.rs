@@ -52,7 +52,7 @@ pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
         .collect();
     let want = reference::naive::<G>(&bases, &scalars);
     for window in [Some(3), None] {
-        let options = Options { window, rounds: None, tables: 1, stage: None, cpu_below: 0 };
+        let options = Options { window, cpu_below: Some(0), ..Options::PINNED };
         match msm::msm::<G>(kernels, &bases, &scalars, &options) {
             Ok(got) if got == want => {}
             Ok(_) => return Err(wrong(kernels, &format!("an MSM in {}", G::GROUP.name()))),

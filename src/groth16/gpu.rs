@@ -21,7 +21,7 @@ use crate::{
     device::{Interval, Pool, Span, leased},
     encoding::fr_words,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, MsmError, Options, Plan, Recorded, Room, Scalars, Source, Work},
+    msm::{self, Bases, Costs, MsmError, Options, Plan, Recorded, Room, Scalars, Source, Work},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -38,6 +38,8 @@ pub struct GpuBackend {
     l: Bases<G1Projective>,
     /// Scratch memory that the five MSMs of a proof share.
     room: Room,
+    /// What their plans are made by.
+    costs: [Costs; 2],
 }
 
 /// bellman and arkworks derive their roots of unity from this generator.
@@ -103,18 +105,24 @@ impl GpuBackend {
 
     /// Bytes that `key` and one proof under it will lease on the device of `kernels`: exactly, as its arena counts.
     pub fn memory(kernels: &Kernels, key: &ProvingKey) -> Result<Memory, ProveError> {
-        Ok(Self::needs(kernels, key)?.0)
+        Self::memory_with(kernels, key, Costs::H200)
+    }
+
+    /// The same for [`Self::load_with`] and these costs.
+    pub fn memory_with(kernels: &Kernels, key: &ProvingKey, costs: [Costs; 2]) -> Result<Memory, ProveError> {
+        Ok(Self::needs(kernels, key, costs)?.0)
     }
 
     /// The same, and the scratch memory that the MSMs of a proof share.
-    fn needs(kernels: &Kernels, key: &ProvingKey) -> Result<(Memory, Room), ProveError> {
+    fn needs(kernels: &Kernels, key: &ProvingKey, costs: [Costs; 2]) -> Result<(Memory, Room), ProveError> {
         let limits = kernels.gpu().limits();
         let (tables, vector) = Quotient::memory(key.log2_domain, &limits)?;
         let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
         memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
         let mut room = Room::default();
+        let options = Options { costs, ..Options::PINNED };
         let mut query = |group, n, index| -> Result<(), MsmError> {
-            let plan = Plan::new(group, n, index, &limits, &Options::default())?;
+            let plan = Plan::new(group, n, index, &limits, &options)?;
             memory.key += msm::Memory::of(&plan, index).bases;
             memory.proof += plan.sums_bytes();
             room = room.join(plan.room());
@@ -129,10 +137,15 @@ impl GpuBackend {
         Ok((memory, room))
     }
 
-    /// Uploads the key's bases, and the tables of its domain.
+    /// Uploads the key's bases, and the tables of its domain. Sums are planned by the built-in costs.
     pub fn load(kernels: Arc<Kernels>, key: Arc<ProvingKey>) -> Result<Self, ProveError> {
+        Self::load_with(kernels, key, Costs::H200)
+    }
+
+    /// The same by these costs, by group.
+    pub fn load_with(kernels: Arc<Kernels>, key: Arc<ProvingKey>, costs: [Costs; 2]) -> Result<Self, ProveError> {
         // What could not be proved is not loaded either.
-        let room = Self::needs(&kernels, &key)?.1;
+        let room = Self::needs(&kernels, &key, costs)?.1;
         let log_n = key.log2_domain;
         let root = root_of_unity(GENERATOR, log_n)
             .ok_or_else(|| ProveError::Backend(format!("there is no root of unity of order 2^{log_n}").into()))?;
@@ -148,6 +161,7 @@ impl GpuBackend {
             key,
             kernels,
             room,
+            costs,
         })
     }
 
@@ -181,7 +195,7 @@ impl GpuBackend {
         let mut steps = Steps::new(gpu.limits());
         let span = self.quotient.record(&mut steps, &a, &b, &spare);
         let h = Scalars { span, scale: self.quotient.scale(), format: kernels.format() };
-        let options = |stage| Options { stage: Some(stage), ..Options::default() };
+        let options = |stage| Options { stage: Some(stage), costs: self.costs, ..Options::PINNED };
         // The MSMs run one after the other and share their scratch memory.
         let work = Work::lease(kernels, self.room)?;
         let queries = Queries {

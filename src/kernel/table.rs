@@ -52,7 +52,8 @@ pub struct Kernel {
 }
 
 /// Which of the two source groups. As an index: 0 and 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Group {
     /// E(Fq).
     G1 = 0,

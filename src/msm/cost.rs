@@ -1,40 +1,150 @@
-//! What the planner decides by: how many additions a choice takes, and how many of them wait for each other. The
-//! constants fit an H200; on other adapters they are a guess until the planner measures.
+//! What the planner decides by: an estimate of the time of an MSM with uniform scalars, out of eight measured numbers.
+//!
+//! With `n` bases and windows of `c` bits there are `w = ceil(255 / c)` windows, `e = n w` entries and `b` buckets in
+//! all sets. `r` rounds of pairs fill runs up to multiples of `2^r`, by half of `2^r - 1` on average, and leave
+//! `l = (e + min(e, b) (2^r - 1) / 2) / 2^r` items. In nanoseconds, pass by pass:
+//!
+//! | pass | estimate |
+//! |---|---|
+//! | sort | `e sort + 6 dispatch` |
+//! | pairs | `l (2^r - 1) pair + r round` |
+//! | accumulate | the longer of `l mixed` and `chunk wait`, a thread's items one after the other |
+//! | merge | `dispatch` a level, `wait` for each partial sum of the longest run |
+//! | reduce | `2 b add + (c - 1) (wait + dispatch)` |
+//!
+//! On an H200 the sums are within a fifth of what was measured from 2^12 to 2^24 in G1 and 2^14 to 2^22 in G2.
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
 pub(super) const BITS: u32 = 255;
-/// Cost of a bucket (two full additions, 28 multiplications) against that of an entry (a mixed addition, 10).
-const BUCKET_COST: f64 = 2.8;
-/// Mixed additions that a large card could have done while one waited for the one before.
-const LATENCY: f64 = 8192.0;
-/// Threads that keep a large card busy; below that, threads take fewer entries each.
-pub(super) const THREADS: u64 = 1 << 16;
 /// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
 pub(super) const CHUNK: Range<u64> = 8..64;
+/// Largest window. Beyond it buckets no longer pay for sizes that fit a card.
+pub(super) const MAX_WINDOW: u32 = 20;
 /// Most rounds of pairs: beyond it runs are filled up with more than they hold.
 pub(super) const MAX_ROUNDS: u32 = 6;
-/// Pairs that a round has to have to be worth its three dependent kernels.
-const ROUND: u64 = 1 << 20;
 /// Partial sums of one merging thread: each level leaves two of these, so the list shrinks fourfold.
 pub(super) const MERGE: u64 = 8;
 /// Threads that a run of partial sums may reach over to be joined by one thread.
 pub(super) const JOIN: u64 = 32;
+/// Dispatches of a sort.
+pub(super) const SORT: u64 = 6;
 
-/// In mixed additions: those that are to be done, and those that a card could do while it waits for one after the other.
-pub(super) fn cost(n: usize, window: u32, tables: u32) -> f64 {
-    let windows = BITS.div_ceil(window);
-    let buckets = f64::from(sets(windows, tables)) * (1u64 << (window - 1)) as f64;
-    let work = f64::from(windows) * n as f64 + BUCKET_COST * buckets;
-    let entries = n as u64 * u64::from(windows);
-    let chunk = chunk(entries);
-    // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
-    let buckets = 1u64 << (BITS - 1 - window * (windows - 1)).saturating_sub(1);
-    let run = n as u64 / buckets / chunk + 1;
-    let levels = f64::from((entries / chunk).max(1).ilog2()) / 2.0;
-    let joined = run.min(JOIN) as f64 + if run > JOIN { levels * MERGE as f64 } else { 0.0 };
-    work + LATENCY * (joined + f64::from(window - 1))
+/// Times of one group's kernels on one adapter in nanoseconds, and where the device begins to pay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// An affine addition of a pair, one among plenty.
+    pub pair: f64,
+    /// A mixed addition to a bucket, one among plenty.
+    pub mixed: f64,
+    /// A full addition of the reduction, one among plenty.
+    pub add: f64,
+    /// Sorting an entry, one among plenty.
+    pub sort: f64,
+    /// An addition that the next one waits for.
+    pub wait: f64,
+    /// A round with next to no pairs: three dependent kernels, and an inversion.
+    pub round: f64,
+    /// A dispatch with next to nothing to do that the next one waits for.
+    pub dispatch: f64,
+    /// Fewer bases than this are left to the host; [`Self::NEVER`] if all are.
+    pub cpu_below: u64,
+}
+
+impl Costs {
+    /// [`Self::cpu_below`] where the host is always faster: more bases than an MSM can have.
+    pub const NEVER: u64 = 1 << 31;
+
+    /// By group: what fits an H200 in the `u64` format, where nothing was measured and where plans have to be the same
+    /// everywhere. `cpu_below` is a guess: that card beside 16 cores.
+    pub const H200: [Self; 2] = [
+        Self {
+            pair: 0.38,
+            mixed: 0.63,
+            add: 0.9,
+            sort: 0.047,
+            wait: 20_000.0,
+            round: 180_000.0,
+            dispatch: 6_000.0,
+            cpu_below: 512,
+        },
+        Self {
+            pair: 1.03,
+            mixed: 2.2,
+            add: 3.0,
+            sort: 0.047,
+            wait: 55_000.0,
+            round: 600_000.0,
+            dispatch: 6_000.0,
+            cpu_below: 512,
+        },
+    ];
+
+    /// The times, by name.
+    pub fn times(&self) -> [(&'static str, f64); 7] {
+        let Self { pair, mixed, add, sort, wait, round, dispatch, cpu_below: _ } = *self;
+        [
+            ("pair", pair),
+            ("mixed", mixed),
+            ("add", add),
+            ("sort", sort),
+            ("wait", wait),
+            ("round", round),
+            ("dispatch", dispatch),
+        ]
+    }
+
+    /// Nanoseconds of an MSM with the best number of rounds.
+    pub fn estimate(&self, n: usize, window: u32, tables: u32) -> f64 {
+        self.estimate_with(n, window, tables, self.rounds(n, window, tables))
+    }
+
+    /// Nanoseconds of an MSM, by the table above.
+    pub fn estimate_with(&self, n: usize, window: u32, tables: u32, rounds: u32) -> f64 {
+        let windows = BITS.div_ceil(window);
+        let buckets = u64::from(sets(windows, tables)) << (window - 1);
+        let entries = n as u64 * u64::from(windows);
+        let left = items(entries, buckets, rounds) / (1u64 << rounds) as f64;
+        let chunk = self.chunk(left as u64);
+        // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
+        let topmost = 1u64 << (BITS - 1 - window * (windows - 1)).saturating_sub(1);
+        let run = n as u64 / topmost / (chunk << rounds) + 1;
+        let levels = (left as u64 / chunk).max(1).ilog2() / 2 + 1;
+        let joined = run.min(JOIN) + if run > JOIN { u64::from(levels) * MERGE } else { 0 };
+        let sort = entries as f64 * self.sort + SORT as f64 * self.dispatch;
+        let pairs = left * ((1u64 << rounds) - 1) as f64 * self.pair + f64::from(rounds) * self.round;
+        let accumulate = (left * self.mixed).max(chunk as f64 * self.wait);
+        let merge = f64::from(levels) * self.dispatch + joined as f64 * self.wait;
+        let reduce = 2.0 * buckets as f64 * self.add + f64::from(window - 1) * (self.wait + self.dispatch);
+        sort + pairs + accumulate + merge + reduce
+    }
+
+    /// The estimate with the best window, where no binding is too small for it.
+    pub(super) fn best(&self, n: usize) -> f64 {
+        (2..=MAX_WINDOW).map(|window| self.estimate(n, window, 1)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Rounds of pairs for uniform scalars: each halves what is left, and doubles what fills runs up.
+    pub(super) fn rounds(&self, n: usize, window: u32, tables: u32) -> u32 {
+        let estimate = |rounds: u32| self.estimate_with(n, window, tables, rounds);
+        // The fewest of equally good ones.
+        (0..=MAX_ROUNDS).min_by(|&a, &b| estimate(a).total_cmp(&estimate(b))).unwrap_or(0)
+    }
+
+    /// Threads that keep the adapter busy; below that, threads take fewer entries each. While one addition waits for
+    /// another, `wait / mixed` could be done; waits are longer on a busy adapter than they were measured, so more.
+    pub(super) fn threads(&self) -> u64 {
+        ((1.75 * self.wait / self.mixed) as u64).clamp(1 << 6, 1 << 17).next_power_of_two()
+    }
+
+    /// Entries of one thread, of so many.
+    pub(super) fn chunk(&self, entries: u64) -> u64 {
+        (entries / self.threads()).clamp(CHUNK.start, CHUNK.end)
+    }
 }
 
 /// Sets of buckets, where there are at most so many tables.
@@ -42,15 +152,43 @@ pub(super) fn sets(windows: u32, tables: u32) -> u32 {
     windows.div_ceil(tables.clamp(1, windows))
 }
 
-/// Rounds of pairs for uniform scalars: as long as there are enough pairs, and no more than leave about four items of a
-/// bucket, for runs are filled up to a multiple of `2^rounds`.
-pub(super) fn rounds(entries: u64, buckets: u64) -> u32 {
-    let by_pairs = (entries / ROUND).checked_ilog2().unwrap_or(0);
-    let by_load = (entries / buckets / 4).checked_ilog2().unwrap_or(0);
-    by_pairs.min(by_load).min(MAX_ROUNDS)
+/// Items that rounds of pairs begin with, for uniform scalars: entries, and what fills their runs up.
+pub(super) fn items(entries: u64, buckets: u64, rounds: u32) -> f64 {
+    entries as f64 + entries.min(buckets) as f64 * ((1u64 << rounds) - 1) as f64 / 2.0
 }
 
-/// Entries of one thread, of so many.
-pub(super) fn chunk(entries: u64) -> u64 {
-    (entries / THREADS).clamp(CHUNK.start, CHUNK.end)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Device times of an H200 in milliseconds, from `benches/README.md`.
+    #[test]
+    fn estimates_are_what_was_measured() {
+        for (group, measured) in [
+            (0, &[(12, 8, 0.65), (16, 15, 1.74), (18, 15, 3.79), (20, 16, 11.1), (22, 17, 38.6), (24, 20, 148.0)][..]),
+            (1, &[(14, 15, 3.44), (16, 15, 5.32), (18, 15, 11.2), (20, 16, 34.2), (22, 17, 124.0)]),
+        ] {
+            for &(log_n, window, ms) in measured {
+                let estimate = Costs::H200[group].estimate(1 << log_n, window, 1) / 1e6;
+                assert!((0.8..1.2).contains(&(estimate / ms)), "2^{log_n}: {estimate} ms, measured {ms}");
+            }
+        }
+    }
+
+    /// Numbers that no adapter has may lead to odd plans, but to plans.
+    #[test]
+    fn any_numbers_will_do() {
+        for odd in [f64::NAN, f64::INFINITY, -1.0, 0.0, f64::MIN_POSITIVE, f64::MAX] {
+            let costs = Costs { pair: odd, mixed: odd, add: odd, sort: odd, wait: odd, ..Costs::H200[0] };
+            let slow = Costs { pair: odd, round: odd, dispatch: odd, ..Costs::H200[0] };
+            for costs in [costs, slow] {
+                for n in [0, 1, 1 << 20, 1 << 31] {
+                    costs.estimate(n, 2, 1);
+                    costs.estimate(n, 20, 255);
+                    assert!(costs.rounds(n, 20, 1) <= MAX_ROUNDS);
+                    assert!((CHUNK.start..=CHUNK.end).contains(&costs.chunk(n as u64)));
+                }
+            }
+        }
+    }
 }

@@ -25,6 +25,7 @@
 
 mod bases;
 mod cost;
+mod measure;
 mod plan;
 mod record;
 pub mod reference;
@@ -33,6 +34,8 @@ use ark_bls12_381::Fr;
 use thiserror::Error;
 
 pub use bases::{Bases, Scalars, Source};
+pub use cost::Costs;
+pub use measure::measure;
 pub use plan::{Chunk, Fold, Level, Plan, Room, Round};
 pub use record::{Recorded, Work, record, record_in};
 
@@ -41,11 +44,8 @@ use crate::{
     kernel::{Group, Kernels, Steps},
 };
 
-/// Below so many bases an MSM of [`msm`] stays on the host: a guess, until the crossover is measured per adapter.
-pub const CPU_BELOW: usize = 512;
-
-/// What a caller may decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a caller may decide. With the same options, limits and bases the plan is the same everywhere.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Bits of a window; by cost if absent.
     pub window: Option<u32>,
@@ -58,13 +58,26 @@ pub struct Options {
     pub tables: u32,
     /// Time everything under this name, instead of each pass under its own.
     pub stage: Option<&'static str>,
-    /// [`msm`] leaves fewer bases than this to the host.
-    pub cpu_below: usize,
+    /// [`msm`] leaves fewer bases than this to the host; what the costs say if absent.
+    pub cpu_below: Option<usize>,
+    /// What is decided by, by group: those of [`measure`], or the built-in ones of an H200.
+    pub costs: [Costs; 2],
+}
+
+impl Options {
+    /// Everything by the built-in costs.
+    pub const PINNED: Self =
+        Self { window: None, rounds: None, tables: 1, stage: None, cpu_below: None, costs: Costs::H200 };
+
+    /// Bases below which [`msm`] stays on the host.
+    pub fn cpu_below(&self, group: Group) -> usize {
+        self.cpu_below.unwrap_or(self.costs[group as usize].cpu_below as usize)
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: None, rounds: None, tables: 1, stage: None, cpu_below: CPU_BELOW }
+        Self::PINNED
     }
 }
 
@@ -189,7 +202,7 @@ pub fn msm<G: Source>(
     if bases.len() != scalars.len() {
         return Err(MsmError::Lengths { bases: bases.len(), scalars: scalars.len() });
     }
-    if bases.len() < options.cpu_below.max(1) {
+    if bases.len() < options.cpu_below(G::GROUP).max(1) {
         return Ok(G::msm_unchecked(bases, scalars));
     }
     let bases = Bases::<G>::load(kernels, bases)?;

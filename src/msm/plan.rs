@@ -4,15 +4,13 @@ use std::{fmt, ops::Range};
 
 use super::{
     MsmError, Options,
-    cost::{BITS, CHUNK, JOIN, MAX_ROUNDS, MERGE, THREADS, chunk, cost, rounds, sets},
+    cost::{BITS, CHUNK, Costs, JOIN, MAX_ROUNDS, MAX_WINDOW, MERGE, sets},
 };
 use crate::{
     device::{Limits, leased},
     kernel::Group,
 };
 
-/// Largest window. Beyond it buckets no longer pay for sizes that fit a card.
-const MAX_WINDOW: u32 = 20;
 /// Pairs of one thread.
 const PAIRS: u64 = 16;
 /// Products that share an inversion.
@@ -108,6 +106,8 @@ impl Plan {
             return Err(MsmError::TooMany { n });
         }
         let fits = |window: u32| (group.sum_bytes() << (window - 1)) <= limits.binding;
+        let costs = &options.costs[group as usize];
+        let estimate = |window: u32| costs.estimate(n, window, options.tables);
         let window = match options.window {
             Some(window) if (2..=MAX_WINDOW).contains(&window) && fits(window) => window,
             Some(window) => {
@@ -117,7 +117,7 @@ impl Plan {
             }
             None => (2..=MAX_WINDOW)
                 .filter(|&window| fits(window))
-                .min_by(|&a, &b| cost(n, a, options.tables).total_cmp(&cost(n, b, options.tables)))
+                .min_by(|&a, &b| estimate(a).total_cmp(&estimate(b)))
                 .ok_or(MsmError::Binding { needed: least(group, options.tables), limit: limits.binding })?,
         };
         let windows = BITS.div_ceil(window);
@@ -139,8 +139,8 @@ impl Plan {
             };
             (1..=sets).rev().find(fits)
         };
-        let wanted =
-            options.rounds.unwrap_or_else(|| rounds(n as u64 * u64::from(windows), u64::from(sets) << (window - 1)));
+        let by_cost = || costs.rounds(n, window, options.tables);
+        let wanted = options.rounds.unwrap_or_else(by_cost);
         let (round_count, batch) = (0..=wanted.min(MAX_ROUNDS))
             .rev()
             .find_map(|rounds| room(rounds).map(|batch| (rounds, batch)))
@@ -154,7 +154,7 @@ impl Plan {
         let rounds = (1..=round_count)
             .map(|round| {
                 let pairs = items >> round;
-                let threads = pairs.div_ceil(PAIRS).max(THREADS.min(pairs.div_ceil(8)));
+                let threads = pairs.div_ceil(PAIRS).max(costs.threads().min(pairs.div_ceil(8)));
                 Round { pairs, threads, inverters: threads.div_ceil(INVERSIONS) }
             })
             .collect();
@@ -169,7 +169,7 @@ impl Plan {
             batch,
             reduced: if together { sets } else { batch },
             chunks,
-            levels: levels(items >> round_count, limits.binding / group.sum_bytes()),
+            levels: levels(costs, items >> round_count, limits.binding / group.sum_bytes()),
             join: JOIN,
             folds: folds(1 << (window - 1)),
         })
@@ -389,11 +389,11 @@ fn chunks(
 }
 
 /// `room`: sums that fit one binding, which holds the two partial sums of every thread.
-fn levels(entries: u64, room: u64) -> Vec<Level> {
+fn levels(costs: &Costs, entries: u64, room: u64) -> Vec<Level> {
     let mut all = Vec::new();
     let mut n = entries;
     let fewest = (2 * entries).div_ceil(room.saturating_sub(2).max(1));
-    let mut chunk = chunk(entries).max(fewest);
+    let mut chunk = costs.chunk(entries).max(fewest);
     while n > 0 {
         let threads = n.div_ceil(chunk);
         all.push(Level { n, chunk, threads });

@@ -29,7 +29,7 @@ use super::{
     super::{
         Failure, Global, PartitionCircuit, Partitions,
         output::{Output, as_ms, bytes, millis, ms},
-        place::Wanted,
+        place::{Wanted, tuning},
     },
     place::Place,
 };
@@ -131,10 +131,12 @@ pub(crate) fn run(global: &Global, flags: &Partitions) -> Result<(), Failure> {
         return Err(super::super::without_sapling("demo partitions --circuit spend"));
     }
     let drawing = flags.timeline.as_deref().map(Drawing::of).transpose()?;
+    let tuning = tuning(global)?;
     let adapters = wanted.iter().filter(|wanted| **wanted != Wanted::Cpu).count() as u64;
     let output = Output::new(global.json, 2 * adapters + 3);
 
-    let opened = wanted.iter().map(|wanted| Place::open(&output, wanted, None)).collect::<Result<Vec<_>, _>>()?;
+    let opened =
+        wanted.iter().map(|wanted| Place::open(&output, wanted, None, &tuning)).collect::<Result<Vec<_>, _>>()?;
     for (index, place) in opened.iter().enumerate() {
         output.text(&format!("place {index}     {}\n", place.name))?;
         if let Some(reason) = &place.fallback {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use prooflane::{
     device::DeviceError,
     encoding::Format,
-    engine::{Engine, EngineError, Options},
+    engine::{Engine, EngineError, Options, Tuning},
 };
 use serde::Serialize;
 
@@ -42,7 +42,12 @@ pub(super) struct Place {
 
 impl Place {
     /// Opens what is wanted, self-tested. Takes two steps of `output`, for the CPU none.
-    pub(super) fn open(output: &Output, wanted: &Wanted, format: Option<Format>) -> Result<Self, Failure> {
+    pub(super) fn open(
+        output: &Output,
+        wanted: &Wanted,
+        format: Option<Format>,
+        tuning: &Tuning,
+    ) -> Result<Self, Failure> {
         let text = match wanted {
             Wanted::Cpu if format.is_some() => {
                 return Err(Failure::absent("--format is of an adapter's arithmetic, the CPU has no such choice"));
@@ -52,7 +57,7 @@ impl Place {
             Wanted::Adapter(name) => name,
         };
         let Ok(select) = text.parse();
-        let options = Options { select, format, ..Options::default() };
+        let options = Options { select, format, tuning: tuning.clone(), ..Options::default() };
         let (engine, open) = output.step("opening the adapter", || Engine::open(&options));
         let (tested, self_test) = output
             .step("building and testing pipelines", || engine.and_then(|engine| engine.self_test().map(|()| engine)));
