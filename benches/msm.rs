@@ -177,12 +177,12 @@ fn on_device<G: Source>(
         || Some(kernels.gpu().usage().peak),
         || {
             let case = case::<G>(log_n, distribution);
-            let bases = Bases::<G>::load_with(kernels, &case.points, None, &options).expect("bases");
+            let bases = Bases::<G>::load_with(kernels, &case.points, None, options).expect("bases");
             let scalars = Scalars::upload(kernels, &case.scalars).expect("scalars");
             move || {
                 let begin = Instant::now();
                 let mut steps = Steps::new(kernels.gpu().limits());
-                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, &options).expect("a plan");
+                let recorded = msm::record(kernels, &mut steps, &bases, &scalars, options).expect("a plan");
                 let (rows, intervals) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
                 let sum = recorded.sum(&rows.concat()).expect("a sum");
                 let wall = begin.elapsed();

@@ -149,7 +149,7 @@ impl Plan {
         let batch = sets.div_ceil(sets.div_ceil(batch));
         // Buckets of a set begin where a binding may.
         let set = group.sum_bytes() << (window - 1);
-        let together = u64::from(sets) * set <= limits.binding && set % 256 == 0;
+        let together = u64::from(sets) * set <= limits.binding && set.is_multiple_of(256);
         let items = items(round_count, batch);
         let rounds = (1..=round_count)
             .map(|round| {
