@@ -1,0 +1,92 @@
+//! Plans at sizes and limits far beyond what can be run.
+
+use super::*;
+
+fn limits(binding: u64) -> Limits {
+    Limits { binding, buffer: 1 << 40, memory: 1 << 40, block: 1 << 20, groups: 65535, workgroup_memory: 16384 }
+}
+
+/// Every span within a binding, every base in one piece, for sizes and limits far beyond what tests can run.
+#[test]
+fn plans_keep_within_bindings() {
+    for group in [Group::G1, Group::G2] {
+        for binding in [1 << 17, 1 << 20, 128 << 20, (1 << 31) - 256] {
+            for n in [1, 31, 1 << 10, 131_071, 1 << 20, (1 << 26) + 1] {
+                for (rounds, tables) in [(None, 1), (Some(0), 1), (Some(6), 1), (None, 3), (Some(2), 255)] {
+                    let options = Options { rounds, tables, ..Options::default() };
+                    match Plan::new(group, n, None, &limits(binding), &options) {
+                        Ok(plan) => check(&plan, binding),
+                        // All multiples of 64 bases have to lie in one binding.
+                        Err(refused) => assert!(tables == 255 && binding < 1 << 21, "{refused}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check(plan: &Plan, binding: u64) {
+    let &Plan { group, n, tables, .. } = plan;
+    assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
+    assert_eq!(plan.chunks.last().map(|c| c.bases.end), Some(n));
+    for pair in plan.chunks.windows(2) {
+        assert_eq!(pair[0].bases.end, pair[1].bases.start);
+        assert_eq!(pair[0].bases.end as u64 * group.affine_bytes() % 256, 0);
+    }
+    for chunk in &plan.chunks {
+        assert!(u64::from(tables) * chunk.bases.len() as u64 * group.affine_bytes() <= binding);
+        assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
+    }
+    for (what, bytes) in SPANS.into_iter().zip(plan.room().0).chain([("a row", plan.row_bytes())]) {
+        assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
+    }
+    assert!(plan.entries() < 1 << 32, "{plan}");
+    assert_eq!(plan.batches().map(|batch| batch.len() as u32).sum::<u32>(), plan.sets);
+    assert!(plan.sets * tables >= plan.windows, "{plan}");
+    assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
+    assert_eq!(plan.folds.last().map(|fold| (fold.nodes, fold.values + 1)), Some((1, plan.values())));
+}
+
+#[test]
+fn scattered_positions_are_cut_by_distance() {
+    let positions: Vec<u32> = (0..1000).map(|i| i * 50).collect();
+    let plan = Plan::new(Group::G1, 1000, Some(&positions), &limits(1 << 18), &Options::default()).expect("a plan");
+    for chunk in &plan.chunks {
+        assert!(chunk.scalars.len() * 32 <= 1 << 18);
+        assert_eq!(chunk.scalars.end, positions[chunk.bases.end - 1] as usize + 1);
+        assert!(chunk.scalars.start <= positions[chunk.bases.start] as usize);
+    }
+    assert!(plan.chunks.len() > 5);
+}
+
+#[test]
+fn what_can_not_be_planned_is_refused_with_numbers() {
+    let refused = |limit, window| {
+        Plan::new(Group::G2, 100, None, &limits(limit), &Options { window, ..Options::default() })
+            .expect_err("refused")
+            .to_string()
+    };
+    assert_eq!(refused(4096, None), "the device binds 4096 bytes at once, an MSM needs at least 13824");
+    assert_eq!(
+        refused((1 << 31) - 256, Some(21)),
+        "a window of 21 bits is not possible here; it is 2 to 20, fewer where bindings are small"
+    );
+    assert_eq!(
+        refused(4 << 20, Some(16)),
+        "a window of 16 bits is not possible here; it is 2 to 14, fewer where bindings are small"
+    );
+    // The number that is named is enough, and nothing below it is.
+    for (group, least) in [(Group::G1, 6912), (Group::G2, 13824)] {
+        assert_eq!(super::least(group, 1), least);
+        for n in [1, 64, 1000] {
+            Plan::new(group, n, None, &limits(least), &Options::default()).expect("a plan");
+            Plan::new(group, n, None, &limits(least - 256), &Options::default()).expect_err("too small");
+        }
+    }
+    let uneven =
+        Plan::new(Group::G1, 9, Some(&[1, 2]), &limits(1 << 30), &Options::default()).expect_err("refused").to_string();
+    assert_eq!(uneven, "an MSM that needs 9 scalars was given 2");
+    let many =
+        Plan::new(Group::G1, 1 << 31, None, &limits(1 << 30), &Options::default()).expect_err("refused").to_string();
+    assert_eq!(many, "2147483648 bases are too many for one MSM, the most is 2^31 - 1");
+}
