@@ -242,7 +242,7 @@ mod tests {
             let mut ran = Ran { plan, stages: Vec::new() };
             let levels = f64::from(window - 1);
             ran.stages = vec![
-                ("msm sort", ran.entries() as f64 * want.sort + 5.0 * want.dispatch),
+                ("msm sort", ran.entries() as f64 * want.sort + SORT as f64 * want.dispatch),
                 ("msm pair", ran.pairs() * want.pair + want.round),
                 ("msm accumulate", ran.entries() as f64 * want.mixed),
                 ("msm reduce", levels * (ran.additions() * want.add + want.wait + want.dispatch)),
