@@ -128,11 +128,14 @@ impl Costs {
         (2..=MAX_WINDOW).map(|window| self.estimate(n, window, 1)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Rounds of pairs for uniform scalars: each halves what is left, and doubles what fills runs up.
+    /// Rounds of pairs for uniform scalars: each halves what is left and doubles what fills runs up; as many as the
+    /// estimate is best with, and only while a round saves more than it takes with no pairs.
     pub(super) fn rounds(&self, n: usize, window: u32, tables: u32) -> u32 {
+        let saved = n as f64 * f64::from(BITS.div_ceil(window)) * (self.mixed - self.pair);
+        // What is negative or no number becomes 0.
+        let most = ((saved / self.round) as u64).checked_ilog2().unwrap_or(0).min(MAX_ROUNDS);
         let estimate = |rounds: u32| self.estimate_with(n, window, tables, rounds);
-        // The fewest of equally good ones.
-        (0..=MAX_ROUNDS).min_by(|&a, &b| estimate(a).total_cmp(&estimate(b))).unwrap_or(0)
+        (0..=most).min_by(|&a, &b| estimate(a).total_cmp(&estimate(b))).unwrap_or(0)
     }
 
     /// Threads that keep the adapter busy; below that, threads take fewer entries each. While one addition waits for
