@@ -101,7 +101,7 @@ fn calibrations_are_kept_and_told() {
 
     let (origin, pinned, _) = first(&["--calibration", "pinned"], cache);
     assert_eq!((origin.as_str(), &pinned["of"]["adapter"]), ("pinned", &Value::from("")));
-    assert_eq!(pinned["costs"][0][2]["pair"], 0.44);
+    assert_eq!(pinned["costs"][0][2]["pair"], prooflane::msm::Costs::H200[0].pair);
     fs::write(directory.join("mine.json"), kept.replace("\"adapter\": \"", "\"adapter\": \"another "))
         .expect("written");
     let (origin, given, _) = first(&["--calibration", &format!("{cache}/mine.json")], "off");

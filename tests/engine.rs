@@ -122,8 +122,11 @@ fn kernels_are_measured() {
             assert!(costs.times().iter().all(|(_, time)| (0.001..1e9).contains(time)), "{costs:?}");
             assert!((1..=Costs::NEVER).contains(&costs.cpu_below), "{costs:?}");
         }
-        // An addition in Fq2 is three to four of Fq.
-        assert!(measured[1].mixed > measured[0].mixed && measured[1].add > measured[0].add, "{measured:?}");
+        // An addition in Fq2 is three to four of Fq. A software adapter shares its cores with whatever else runs: its
+        // times tell nothing of each other.
+        if kernels.gpu().info().device_type != wgpu::DeviceType::Cpu {
+            assert!(measured[1].mixed > measured[0].mixed && measured[1].add > measured[0].add, "{measured:?}");
+        }
     }
 }
 
