@@ -71,7 +71,7 @@ impl Series {
 
 /// The powers of one root of unity on one device, for one limb format. Made once and used for any number of
 /// transforms of that size; steps that it records have to run on the kernels it was made with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Domain {
     root: Fr,
     pub(super) format: Format,

@@ -31,7 +31,7 @@ pub use plan::{Pass, Plan};
 pub use quotient::Quotient;
 
 use crate::{
-    device::DeviceError,
+    device::{DeviceError, Span},
     encoding::{fr_bytes, fr_from_bytes},
     kernel::{Kernels, Steps},
 };
@@ -117,7 +117,60 @@ pub fn ntt(
     Domain::new(kernels, values.len().ilog2(), root)?.transform(kernels, values, direction, coset)
 }
 
+/// What one kind of transform over a domain needs, made once for any number of runs.
+#[derive(Debug)]
+pub struct Transform {
+    domain: Domain,
+    direction: Direction,
+    /// Powers of the shift, or `1/n` times those of its inverse.
+    series: Option<domain::Series>,
+}
+
+impl Transform {
+    /// Records the transform of `from` to `to` in natural order, as the stage `ntt`; what was in `from` is lost. Both
+    /// are pages of the domain's, which may not overlap.
+    pub fn record(&self, steps: &mut Steps, from: &[Span], to: &[Span]) {
+        steps.stage("ntt");
+        let Self { domain, direction, series } = self;
+        let scale = |steps: &mut Steps, reversed| {
+            if let Some(series) = series {
+                domain.scale(steps, from, series, reversed);
+            }
+        };
+        match direction {
+            Direction::Forward => {
+                scale(steps, false);
+                domain.dif(steps, from, *direction);
+            }
+            Direction::Inverse => {
+                domain.dif(steps, from, *direction);
+                scale(steps, true);
+            }
+        }
+        domain.permute(steps, from, to);
+    }
+}
+
 impl Domain {
+    /// The tables of one kind of transform. `kernels` are those that the domain was made with.
+    pub fn prepare(&self, kernels: &Kernels, direction: Direction, coset: Option<Fr>) -> Result<Transform, NttError> {
+        if coset.is_some_and(|shift| shift.is_zero()) {
+            return Err(NttError::Coset);
+        }
+        if self.format != kernels.format() {
+            return Err(NttError::Format { found: self.format.name(), kernels: kernels.format().name() });
+        }
+        let series = match (direction, coset) {
+            (Direction::Forward, None) => None,
+            (Direction::Forward, Some(shift)) => Some((shift, Fr::ONE)),
+            (Direction::Inverse, _) => {
+                Some((coset.and_then(|shift| shift.inverse()).unwrap_or(Fr::ONE), self.size_inverse()))
+            }
+        };
+        let series = series.map(|series| domain::Series::even(kernels, series, self.log_n())).transpose()?;
+        Ok(Transform { domain: self.clone(), direction, series })
+    }
+
     /// [`ntt`] over this domain. `kernels` are those it was made with.
     pub fn transform(
         &self,
@@ -130,37 +183,15 @@ impl Domain {
         if values.len() as u64 != 1 << log_n {
             return Err(NttError::Mismatch { len: values.len(), log_n });
         }
-        if coset.is_some_and(|shift| shift.is_zero()) {
-            return Err(NttError::Coset);
-        }
-        if self.format != kernels.format() {
-            return Err(NttError::Format { found: self.format.name(), kernels: kernels.format().name() });
-        }
         let gpu = kernels.gpu();
+        let transform = self.prepare(kernels, direction, coset)?;
         let (work, result) = (self.allocate(gpu, "a transform")?, self.allocate(gpu, "a transform's result")?);
         let page = self.plan().page_size() as usize;
         for (span, values) in work.iter().zip(values.chunks(page)) {
             gpu.upload(span, &fr_bytes(values))?;
         }
         let mut steps = Steps::new(gpu.limits());
-        steps.stage("ntt");
-        let shift = coset.unwrap_or(Fr::ONE);
-        match direction {
-            Direction::Forward => {
-                if coset.is_some() {
-                    let series = domain::Series::even(kernels, (shift, Fr::ONE), log_n)?;
-                    self.scale(&mut steps, &work, &series, false);
-                }
-                self.dif(&mut steps, &work, direction);
-            }
-            Direction::Inverse => {
-                self.dif(&mut steps, &work, direction);
-                let inverse = (shift.inverse().unwrap_or(Fr::ONE), self.size_inverse());
-                let series = domain::Series::even(kernels, inverse, log_n)?;
-                self.scale(&mut steps, &work, &series, true);
-            }
-        }
-        self.permute(&mut steps, &work, &result);
+        transform.record(&mut steps, &work, &result);
         let (pages, _) = kernels.run_and_read(&steps, &result.iter().collect::<Vec<_>>())?;
         for (values, bytes) in values.chunks_mut(page).zip(pages) {
             values.copy_from_slice(&fr_from_bytes(&bytes));
