@@ -1,37 +1,39 @@
 //! Number-theoretic transforms over the scalar field, and the quotient of a Groth16 proof.
 //!
 //! For `omega` of order `n = 2^k` the forward transform takes coefficients `c_i` to values `sum_i c_i (g omega^j)^i`,
-//! the inverse undoes it; `g` is 1, or the shift of a coset. Sources: Cooley and Tukey (Math. Comp. 19, 1965), Gentleman
-//! and Sande (AFIPS 29, 1966), and for vectors beyond one binding Bailey (J. Supercomputing 4, 1990). What differs:
+//! the inverse undoes it; `g` is 1, or the shift of a coset. Sources: Cooley and Tukey (Math. Comp. 19, 1965) and Bailey
+//! (J. Supercomputing 4, 1990); Shoup's multiplication by numbers known ahead (`src/kernel/field/fixed.rs`). What differs:
 //! * the root is a parameter, since provers disagree (bellman and arkworks derive it from 7, snarkjs from 5);
-//! * natural to bit-reversed order and back are two kernels, so that whoever multiplies in between (the quotient) never
-//!   permutes; only [`ntt`], with natural order on both ends, pays for a permutation;
-//! * a table holds half of the powers, the other half and the inverse root's being their negatives: a butterfly then
-//!   exchanges its two sides. Up to 2^20 powers (32 MiB) are stored; longer transforms keep every `2^l`-th power and
-//!   the first `2^l`, which costs a second multiplication, but in the topmost `l` stages only: two tables of `sqrt n`
-//!   would have cost it in half of all stages;
+//! * passes over digits of eight or so bits, each in registers and workgroup memory, so that memory is read and written
+//!   two or three times altogether ([`Plan`]);
+//! * no pass permutes: the last one writes in natural order to another vector, or, where somebody multiplies in between
+//!   (the quotient), two transforms in place undo each other's order;
+//! * scales, shifts to cosets and back are parts of tables, so that all four kinds cost about the same ([`Order`], and
+//!   `laws.rs` for the formulas);
 //! * vectors stay in arkworks' Montgomery words on the device: transforms are linear, so the factor `2^256` rides along.
 //!
 //! [`ntt`] is the call on ark types. Who transforms often makes a [`Domain`] once and calls [`Domain::transform`], or
-//! records [`Domain::dif`] and [`Domain::dit`] into a list of steps of its own, as [`Quotient`] does.
+//! records [`Transform`]s into a list of steps of its own, as [`Quotient`] does.
 
 mod domain;
 pub mod host;
+mod laws;
 mod plan;
 mod quotient;
 mod record;
 pub mod reference;
+mod tables;
 
 use ark_bls12_381::Fr;
-use ark_ff::{Field, Zero};
 use thiserror::Error;
 
-pub use domain::{Domain, root_of_unity};
-pub use plan::{Pass, Plan};
+pub use domain::{Domain, Transform, root_of_unity};
+pub use laws::{Order, Twist};
+pub use plan::Plan;
 pub use quotient::Quotient;
 
 use crate::{
-    device::{DeviceError, Span},
+    device::DeviceError,
     encoding::{fr_bytes, fr_from_bytes},
     kernel::{Kernels, Steps},
 };
@@ -77,7 +79,7 @@ pub enum NttError {
     /// A coset of the group needs an invertible shift.
     #[error("the shift of a coset must not be zero")]
     Coset,
-    /// The adapter's bindings are too small for the split in two.
+    /// The adapter's bindings are too small for the tables, or for so many pages.
     #[error("2^{log_n} elements do not fit: with bindings of {limit} bytes 2^{most} is the most")]
     Binding {
         /// Binary logarithm of the length.
@@ -117,60 +119,7 @@ pub fn ntt(
     Domain::new(kernels, values.len().ilog2(), root)?.transform(kernels, values, direction, coset)
 }
 
-/// What one kind of transform over a domain needs, made once for any number of runs.
-#[derive(Debug)]
-pub struct Transform {
-    domain: Domain,
-    direction: Direction,
-    /// Powers of the shift, or `1/n` times those of its inverse.
-    series: Option<domain::Series>,
-}
-
-impl Transform {
-    /// Records the transform of `from` to `to` in natural order, as the stage `ntt`; what was in `from` is lost. Both
-    /// are pages of the domain's, which may not overlap.
-    pub fn record(&self, steps: &mut Steps, from: &[Span], to: &[Span]) {
-        steps.stage("ntt");
-        let Self { domain, direction, series } = self;
-        let scale = |steps: &mut Steps, reversed| {
-            if let Some(series) = series {
-                domain.scale(steps, from, series, reversed);
-            }
-        };
-        match direction {
-            Direction::Forward => {
-                scale(steps, false);
-                domain.dif(steps, from, *direction);
-            }
-            Direction::Inverse => {
-                domain.dif(steps, from, *direction);
-                scale(steps, true);
-            }
-        }
-        domain.permute(steps, from, to);
-    }
-}
-
 impl Domain {
-    /// The tables of one kind of transform. `kernels` are those that the domain was made with.
-    pub fn prepare(&self, kernels: &Kernels, direction: Direction, coset: Option<Fr>) -> Result<Transform, NttError> {
-        if coset.is_some_and(|shift| shift.is_zero()) {
-            return Err(NttError::Coset);
-        }
-        if self.format != kernels.format() {
-            return Err(NttError::Format { found: self.format.name(), kernels: kernels.format().name() });
-        }
-        let series = match (direction, coset) {
-            (Direction::Forward, None) => None,
-            (Direction::Forward, Some(shift)) => Some((shift, Fr::ONE)),
-            (Direction::Inverse, _) => {
-                Some((coset.and_then(|shift| shift.inverse()).unwrap_or(Fr::ONE), self.size_inverse()))
-            }
-        };
-        let series = series.map(|series| domain::Series::even(kernels, series, self.log_n())).transpose()?;
-        Ok(Transform { domain: self.clone(), direction, series })
-    }
-
     /// [`ntt`] over this domain. `kernels` are those it was made with.
     pub fn transform(
         &self,
