@@ -284,6 +284,9 @@ pub static PROBE_FR: Kernel = kernel!(
     ProbeParams,
     64
 );
+/// Test-only: arithmetic of transforms.
+pub static PROBE_FIXED: Kernel =
+    kernel!("probe_fixed", [Fr, Piece::Tile, file!("probe_fixed")], [Write, Read, Write], ProbeParams, 64);
 /// Base-field functions, one at a time.
 pub static PROBE_FQ: Kernel = kernel!(
     "probe_fq" = "probe",
@@ -342,6 +345,7 @@ pub static TABLE: &[&Kernel] = &[
     &QUOTIENT_OUT,
     &QUOTIENT_OUT_SLOTS,
     &PROBE_FR,
+    &PROBE_FIXED,
     &PROBE_FQ,
     &PROBE_FQ2,
     &PROBE_CURVE[0],

@@ -96,10 +96,10 @@ fn {p}_settle(a: {ty}) -> {ty} {{ return a; }}
         writeln!(out, "  let q = (u64(a[{}]) * {factor}lu) >> 48u;\n  var k: u64 = q;", n - 1).ok();
         // a + q (R - p), modulo R; the lowest limb of R - p is that of R - p + 1 less one.
         let complement = self.complement();
-        for i in 0..n {
+        for (i, limb) in complement.iter().enumerate() {
             let product = match i {
                 0 => format!("(k << {w}u) - k"),
-                _ => format!("q * {}lu + k", complement[i] - u32::from(i == 1)),
+                _ => format!("q * {}lu + k", limb - u32::from(i == 1)),
             };
             writeln!(out, "  k = {product} + u64(a[{i}]); let r{i} = u32(k) & {mask}u; k = k >> {w}u;").ok();
         }
@@ -150,8 +150,8 @@ fn {p}_settle(a: {ty}) -> {ty} {{ return a; }}
                 ),
             };
             writeln!(out, "  var r{k}: {} = {first};", if k == top { "u32" } else { "u64" }).ok();
-            for j in 2..=k {
-                let factor = if k == top { format!("{}u", complement[j]) } else { format!("{}lu", complement[j]) };
+            for (j, limb) in complement.iter().enumerate().take(k + 1).skip(2) {
+                let factor = if k == top { format!("{limb}u") } else { format!("{limb}lu") };
                 writeln!(out, "  r{k} = {} * {factor} + r{k};", wide(format!("q{}", k - j))).ok();
             }
             for i in 0..=k {
@@ -223,3 +223,33 @@ pub fn exchange(format: Format, memory: u32) -> String {
 
 /// Elements of a tile: four for each of 256 lanes, which is as many as WebGPU promises.
 pub const TILE: u32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Code;
+
+    /// The bounds that the module's documentation states, from the limbs themselves.
+    #[test]
+    fn loose_columns_hold() {
+        let format = Format::U64;
+        let field = Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, Code::Unrolled, format.fr());
+        let (beta, n) = (1u128 << field.limbs.bits, field.limbs.count);
+        let lent: Vec<u128> = field.lent().into_iter().map(u128::from).collect();
+        // A sum of two tidy numbers below 2p can be subtracted; its top limb is at most that of 4p.
+        assert!(lent[..n - 1].iter().all(|&limb| (2 * beta - 2..3 * beta).contains(&limb)));
+        assert!((u128::from(field.multiple(4)[n - 1])..beta).contains(&lent[n - 1]));
+        let loose = beta - 1 + 2 * lent.iter().max().expect("limbs");
+        assert!(loose < 7 * beta && loose < 1 << 32);
+        let carry = 1u128 << (64 - field.limbs.bits);
+        assert!(9 * loose * beta + carry < 1 << 64);
+        // Column 7, the longest that is kept whole, with what is added to it first.
+        assert!(8 * loose * beta + 6 * beta * beta + (1 << 34) + carry < 1 << 64);
+        // The lowest limb of p is 1, and the second of R - p + 1 times a limb fits a word.
+        assert!(field.modulus[0] == 1 && u128::from(field.complement()[1]) * beta <= 1 << 32);
+        // Ten levels, 2p at the beginning.
+        assert!(2 + 5 * TILE.ilog2() <= 60);
+        // 60 p has its top limb below beta, and 60 p / R is below one.
+        assert!(60 * (u128::from(field.modulus[n - 1]) + 1) < beta);
+    }
+}
