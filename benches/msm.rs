@@ -6,15 +6,9 @@
 //! `PROOFLANE_ROUNDS=3` what the planner chooses (such rows are not recorded); with `PROOFLANE_COSTS=measured` sums are
 //! planned by costs that are measured before, not by built-in ones. A table and `target/msm.svg` end it.
 
-#[path = "../src/cli/record.rs"]
-#[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
-mod record;
-
-#[path = "msm/chart.rs"]
-mod chart;
+mod common;
 
 use std::{
-    cell::RefCell,
     iter::successors,
     time::{Duration, Instant},
 };
@@ -23,14 +17,13 @@ use ark_bls12_381::{Fq, Fq2, Fr, G1Affine, G1Projective, G2Affine, G2Projective}
 use ark_ff::{BigInteger, PrimeField, UniformRand, Zero};
 use ark_std::rand::{Rng, SeedableRng, rngs::StdRng};
 use blst::{MultiPoint, blst_fp, blst_fp2, blst_p1, blst_p1_affine, blst_p2, blst_p2_affine};
-use criterion::{BenchmarkId, Criterion};
+use common::{Named, Rows};
+use criterion::Criterion;
 use prooflane::{
-    device::{self, Gpu},
     encoding::Format,
     kernel::{Kernels, Steps},
     msm::{self, Bases, Options, Scalars, Source},
 };
-use record::Row;
 
 /// Nothing is left to the host.
 const ON_DEVICE: Options = Options { cpu_below: Some(0), ..Options::PINNED };
@@ -84,95 +77,21 @@ fn case<G: Source>(log_n: u32, distribution: &str) -> Case<G> {
     Case { points, scalars, want: start * factor }
 }
 
-/// Of one run: wall time, and the device's time by stage.
-type Ran = (Duration, Vec<(&'static str, Duration)>);
-
-/// A row that is to be measured.
-struct Named<'a> {
-    group: &'static str,
-    variant: &'a str,
-    distribution: &'static str,
-    log_n: u32,
-    adapter: &'a str,
-}
-
-/// Measures what `prepare` makes, which checks its result in each run. Nothing is prepared for a row that a filter
-/// leaves out.
-fn measure<'a, R: FnMut() -> Ran + 'a>(
-    criterion: &mut Criterion,
-    rows: &RefCell<Vec<Row>>,
-    named: &Named<'_>,
-    bytes: impl Fn() -> Option<u64>,
-    prepare: impl Fn() -> R + 'a,
-) {
-    let Named { group, variant, distribution, log_n, adapter } = *named;
-    let mut prepared = None;
-    let mut measured: Vec<Ran> = Vec::new();
-    let mut benches = criterion.benchmark_group(format!("{group}/{variant}/{distribution}"));
-    benches.bench_function(BenchmarkId::from_parameter(format!("2^{log_n}")), |bencher| {
-        let run = prepared.get_or_insert_with(|| {
-            let mut run = prepare();
-            // First use: compiles, and raises the clock of an idle card. criterion calls this closure once a sample.
-            run();
-            run
-        });
-        let mut once = || {
-            let ran = run();
-            let wall = ran.0;
-            measured.push(ran);
-            wall
-        };
-        bencher.iter_custom(|iterations| (0..iterations).map(|_| once()).sum());
-    });
-    benches.finish();
-    let Some((_, stages)) = measured.first() else { return };
-    let of = |stage: usize| -> Vec<Duration> { measured.iter().map(|ran| ran.1[stage].1).collect() };
-    let told = |(index, (name, _)): (usize, &(&str, _))| format!("{name} {:.3}", ms(record::median(&of(index))));
-    let told: Vec<_> = stages.iter().enumerate().map(told).collect();
-    let device: Vec<Duration> = measured.iter().map(|ran| ran.1.iter().map(|stage| stage.1).sum()).collect();
-    if !told.is_empty() {
-        println!("  stages on the device, median ms: {}", told.join(", "));
-    }
-    let row = Row {
-        bench: "msm",
-        group,
-        variant: variant.into(),
-        distribution: distribution.into(),
-        log2n: Some(log_n),
-        device: (!told.is_empty()).then(|| record::median(&device)),
-        times: measured.iter().map(|ran| ran.0).collect(),
-        bytes: bytes(),
-        checked: true,
-        adapter: adapter.into(),
-    };
-    // At once: a later row may end the run, where memory is short.
-    let pinned = ["PROOFLANE_WINDOW", "PROOFLANE_ROUNDS"].into_iter().any(|name| asked(name).is_some());
-    if let (Ok(directory), false) = (std::env::var("PROOFLANE_RECORD"), pinned) {
-        record::append(directory.as_ref(), std::slice::from_ref(&row)).expect("a record");
-    }
-    rows.borrow_mut().push(row);
-}
-
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
 /// One row on the device.
 fn on_device<G: Source>(
     criterion: &mut Criterion,
     kernels: &Kernels,
     (log_n, distribution): (u32, &'static str),
     options: Options,
-    rows: &RefCell<Vec<Row>>,
+    rows: &Rows,
 ) {
     let options = &Options { window: asked("PROOFLANE_WINDOW"), rounds: asked("PROOFLANE_ROUNDS"), ..options };
     let tables = if options.tables > 1 { "-tables" } else { "" };
     let planned = if options.costs == ON_DEVICE.costs { "" } else { "-measured" };
     let (variant, adapter) = (format!("{}{tables}{planned}", kernels.format().name()), &kernels.gpu().info().name);
     let named = Named { group: G::GROUP.name(), variant: &variant, distribution, log_n, adapter };
-    measure(
+    rows.measure(
         criterion,
-        rows,
         &named,
         || Some(kernels.gpu().usage().peak),
         || {
@@ -187,15 +106,7 @@ fn on_device<G: Source>(
                 let sum = recorded.sum(&rows.concat()).expect("a sum");
                 let wall = begin.elapsed();
                 assert_eq!(sum, case.want, "a wrong sum: {distribution} 2^{log_n}");
-                let mut stages: Vec<(&'static str, Duration)> = Vec::new();
-                for interval in intervals {
-                    let took = interval.end.saturating_sub(interval.start);
-                    match stages.iter_mut().find(|stage| stage.0 == interval.label) {
-                        Some(stage) => stage.1 += took,
-                        None => stages.push((interval.label, took)),
-                    }
-                }
-                (wall, stages)
+                (wall, common::stages(intervals))
             }
         },
     );
@@ -206,14 +117,13 @@ fn on_cpu<G: Source, T>(
     criterion: &mut Criterion,
     variant: &str,
     log_n: u32,
-    rows: &RefCell<Vec<Row>>,
+    rows: &Rows,
     prepare: fn(&Case<G>) -> T,
     sum: fn(&Case<G>, &T) -> G,
 ) {
     let named = Named { group: G::GROUP.name(), variant, distribution: "uniform", log_n, adapter: "cpu" };
-    measure(
+    rows.measure(
         criterion,
-        rows,
         &named,
         || None,
         || {
@@ -262,7 +172,7 @@ fn blst_g2(case: &Case<G2Projective>) -> (Vec<blst_p2_affine>, Vec<u8>) {
     (case.points.iter().map(point).collect(), bytes(&case.scalars))
 }
 
-fn baselines(criterion: &mut Criterion, log_n: u32, rows: &RefCell<Vec<Row>>) {
+fn baselines(criterion: &mut Criterion, log_n: u32, rows: &Rows) {
     on_cpu::<G1Projective, ()>(criterion, "arkworks", log_n, rows, |_| (), |case, ()| ark_sum(case));
     on_cpu::<G2Projective, ()>(criterion, "arkworks", log_n, rows, |_| (), |case, ()| ark_sum(case));
     on_cpu(criterion, "blst", log_n, rows, blst_g1, |_, (points, scalars)| {
@@ -284,29 +194,15 @@ fn asked(name: &str) -> Option<u32> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-fn sizes(gpu: &Gpu) -> std::ops::RangeInclusive<u32> {
-    let asked = std::env::var("PROOFLANE_LOG2").ok();
-    let asked = asked
-        .as_deref()
-        .and_then(|text| text.split_once(".."))
-        .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    match (asked, gpu.info().device_type) {
-        (Some((first, last)), _) => first..=last,
-        (None, wgpu::DeviceType::Cpu) => 8..=12,
-        (None, _) => 10..=20,
-    }
-}
-
 fn main() {
-    let Ok(select) = std::env::var("PROOFLANE_ADAPTER").unwrap_or_default().parse();
-    let gpu = Gpu::open(&device::Options { select, ..Default::default() }).expect("an adapter to measure");
-    println!("adapter: {} ({}, {})", gpu.info().name, gpu.info().backend, gpu.info().driver_info);
+    let gpu = common::open();
+    let sizes = || common::sizes(&gpu, 8..=12, 10..=20);
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
-    let rows = RefCell::default();
+    let rows = Rows::new("msm");
     for format in Format::ALL.into_iter().filter(|format| format.supported(gpu.features())) {
         let kernels = Kernels::new(gpu.clone(), format);
         let mut costs = ON_DEVICE.costs;
@@ -320,7 +216,7 @@ fn main() {
             println!("{}: {costs:#?}", format.name());
         }
         let [plain, tables] = [ON_DEVICE, TABLES].map(|options| Options { costs, ..options });
-        for log_n in sizes(&gpu).step_by(2) {
+        for log_n in sizes().step_by(2) {
             for distribution in DISTRIBUTIONS {
                 on_device::<G1Projective>(&mut criterion, &kernels, (log_n, distribution), plain, &rows);
                 on_device::<G2Projective>(&mut criterion, &kernels, (log_n, distribution), plain, &rows);
@@ -329,22 +225,9 @@ fn main() {
             on_device::<G2Projective>(&mut criterion, &kernels, (log_n, "uniform"), tables, &rows);
         }
     }
-    for log_n in sizes(&gpu).step_by(2).filter(|log_n| *log_n <= CPU_UP_TO) {
+    for log_n in sizes().step_by(2).filter(|log_n| *log_n <= CPU_UP_TO) {
         baselines(&mut criterion, log_n, &rows);
     }
-    let rows = rows.into_inner();
-    println!("\n{:<28} {:>10} {:>10} {:>10}", "checked", "median ms", "min ms", "device ms");
-    for row in &rows {
-        let name = format!("{}/{}/{}/2^{}", row.group, row.variant, row.distribution, row.log2n.unwrap_or_default());
-        let min = row.times.iter().min().copied().unwrap_or_default();
-        let device = row.device.map_or(String::new(), |time| format!("{:.3}", ms(time)));
-        println!("{name:<28} {:>10.3} {:>10.3} {device:>10}", ms(record::median(&row.times)), ms(min));
-    }
-    let picture = std::path::Path::new("target/msm.svg");
-    match chart::draw(picture, &rows) {
-        Ok(true) => println!("drawn in {}", picture.display()),
-        Ok(false) => {}
-        Err(error) => println!("{} could not be drawn: {error}", picture.display()),
-    }
+    rows.finish("MSM, uniform scalars, resident bases", "bases");
     criterion.final_summary();
 }

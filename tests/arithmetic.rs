@@ -12,7 +12,7 @@ use prooflane::{
     encoding::{Format, Limbs},
     kernel::{
         Group, Kernel, Kernels,
-        table::{PROBE_CURVE, PROBE_FQ, PROBE_FQ2, PROBE_FR},
+        table::{PROBE_CURVE, PROBE_FIXED, PROBE_FQ, PROBE_FQ2, PROBE_FR},
         twins::ProbeParams,
     },
 };
@@ -112,6 +112,42 @@ fn field<F: PrimeField<BigInt = ark_ff::BigInt<N>>, const N: usize>(
 fn scalar_field() {
     for kernels in variants() {
         field::<Fr, 4>(&kernels, &PROBE_FR, kernels.format().fr());
+    }
+}
+
+/// Multiplication by fixed scalars, of numbers with limbs that were not carried: see `shaders/probe_fixed.wgsl`.
+#[test]
+fn fixed_scalars() {
+    for kernels in variants() {
+        let format = kernels.format();
+        let values = integers::<Fr, 4>(format.fr());
+        let scalar = |x: &ark_ff::BigInt<4>| Fr::from_le_bytes_mod_order(&x.to_bytes_le());
+        let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().map(move |f| (*a, scalar(f)))).collect();
+        let a = bytes_of(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
+        let f = format.fr_fixed_bytes(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
+        let unradix = Fr::from(2u64).pow([format.fr().radix_bits() as u64]).inverse().expect("2 is a unit");
+        let mut twice = Fr::MODULUS;
+        twice.mul2();
+        type Law = fn(Fr, Fr, Fr) -> Fr;
+        let laws: [(&str, Law); 5] = [
+            ("mul_fixed", |x, w, _| x * w),
+            ("mul_fixed of the loosest", |x, w, _| x * w),
+            ("settle", |x, _, _| x),
+            ("mul of the loosest", |x, _, u| x * x * u),
+            ("mul_fixed of a loose difference", |x, w, _| -x * w),
+        ];
+        for (op, (name, law)) in laws.into_iter().enumerate() {
+            let n = pairs.len();
+            let out = run_probe(&kernels, &PROBE_FIXED, n as u64, params(n, op as u32), &[&a, &f], a.len());
+            for ((x, w), out) in pairs.iter().zip(out.chunks_exact(32)) {
+                let words: Vec<u64> =
+                    out.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+                let got = ark_ff::BigInt::new([words[0], words[1], words[2], words[3]]);
+                let label = format!("{} {name}({x}, {w}) = {got}", format.name());
+                assert!(got < twice, "{label}: beyond its bound");
+                assert_eq!(scalar(&got), law(scalar(x), *w, unradix), "{label}");
+            }
+        }
     }
 }
 

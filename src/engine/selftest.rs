@@ -63,9 +63,9 @@ pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Transforms of 2^10, which take a strided and a contiguous pass, forward and back over a coset.
+/// Transforms of 2^11, which are two digits, of an odd and of an even number of bits, forward and back over a coset.
 pub fn transforms(kernels: &Kernels) -> Result<(), DeviceError> {
-    let log_n = 10;
+    let log_n = 11;
     let root = root_of_unity(7, log_n).unwrap_or(Fr::one());
     let values: Vec<Fr> = (0..1u64 << log_n).map(|i| Fr::from(i + 2).pow([u64::MAX])).collect();
     let shift = Fr::from(7u64);

@@ -93,12 +93,10 @@ impl GpuBackend {
             &table::SCAN_TILES,
             &table::SCAN_SUMS,
             &table::SCAN_ADD,
-            &table::NTT_DIF,
-            &table::NTT_DIT,
-            &table::NTT_SCALE,
-            &table::NTT_PERMUTE,
+            &table::NTT_PASS,
             &table::NTT_PRODUCT,
-            &table::QUOTIENT_COMBINE,
+            &table::NTT_MULTIPLY,
+            &table::QUOTIENT_OUT,
         ]);
         all
     }
@@ -116,7 +114,7 @@ impl GpuBackend {
     /// The same, and the scratch memory that the MSMs of a proof share.
     fn needs(kernels: &Kernels, key: &ProvingKey, costs: [Costs; 2]) -> Result<(Memory, Room), ProveError> {
         let limits = kernels.gpu().limits();
-        let (tables, vector) = Quotient::memory(key.log2_domain, &limits)?;
+        let (tables, vector) = Quotient::memory(key.log2_domain, kernels.format(), &limits)?;
         let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
         memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
         let mut room = Room::default();

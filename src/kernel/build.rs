@@ -18,8 +18,9 @@ use crate::{
     encoding::Format,
 };
 
-/// The complete WGSL text of a kernel in a limb format.
-pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
+/// The complete WGSL text of a kernel in a limb format, within so many bytes of workgroup memory (WebGPU promises
+/// 16384).
+pub fn compose(kernel: &Kernel, format: Format, code: Code, memory: u32) -> String {
     let mut text: String = kernel
         .pieces
         .iter()
@@ -27,6 +28,7 @@ pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
             Piece::Fr => super::field::fr(format, code),
             Piece::Fq => super::field::fq(format, code),
             Piece::Fq2 => super::field::fq2(format, code),
+            Piece::Tile => super::field::tile(format, code, memory),
             Piece::File(text) => (*text).into(),
             Piece::ByCode { unrolled, compact } => match code {
                 Code::Unrolled => (*unrolled).into(),
@@ -164,7 +166,7 @@ impl Kernels {
             adapter: self.gpu.info().name.clone(),
             reason,
         };
-        let text = compose(kernel, self.format, self.code);
+        let text = compose(kernel, self.format, self.code, self.gpu.limits().workgroup_memory);
         let checks = if self.gpu.checked() {
             wgpu::ShaderRuntimeChecks::checked()
         } else {

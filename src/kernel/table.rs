@@ -14,6 +14,8 @@ pub enum Piece {
     Fq,
     /// After it, the product of its quadratic extension.
     Fq2,
+    /// Arithmetic of transforms over the scalar field, and the exchange of a tile's elements.
+    Tile,
     /// A file of `shaders/`.
     File(&'static str),
     /// Two files of `shaders/` with the same functions.
@@ -222,33 +224,76 @@ pub static MSM_MERGE: [Kernel; 2] = kernels!(
 /// Buckets to sums by the bits of their numbers.
 pub static MSM_REDUCE: [Kernel; 2] =
     kernels!("msm_reduce_g1", "msm_reduce_g2" = "msm_reduce", [file!("msm_reduce")], [Write, Write], ReduceParams, 64);
-/// Stages of a transform, natural to bit-reversed order.
-pub static NTT_DIF: Kernel =
-    kernel!("ntt_dif", [Fr, file!("ntt_pass"), file!("ntt_dif")], [Write, Read, Read], NttParams, 256);
-/// Stages of a transform, bit-reversed to natural order.
-pub static NTT_DIT: Kernel =
-    kernel!("ntt_dit", [Fr, file!("ntt_pass"), file!("ntt_dit")], [Write, Read, Read], NttParams, 256);
-/// Elements times powers.
-pub static NTT_SCALE: Kernel = kernel!(
-    "ntt_scale",
-    [Fr, file!("reverse"), file!("ntt_series"), file!("ntt_scale")],
+/// A digit of a transform, in place.
+pub static NTT_PASS: Kernel = kernel!(
+    "ntt_pass",
+    [Fr, Piece::Tile, file!("reverse"), file!("ntt_whole"), file!("ntt_tile"), file!("ntt_pass")],
     [Write, Read, Read],
-    ScaleParams,
-    128
+    NttParams,
+    256
 );
-/// Bit reversal, and moves between pages.
-pub static NTT_PERMUTE: Kernel =
-    kernel!("ntt_permute", [file!("reverse"), file!("ntt_permute")], [Write, Write], PermuteParams, 128);
+/// The same of a vector in four bindings.
+pub static NTT_PASS_SLOTS: Kernel = kernel!(
+    "ntt_pass_slots" = "ntt_pass",
+    [Fr, Piece::Tile, file!("reverse"), file!("ntt_slots"), file!("ntt_tile"), file!("ntt_pass")],
+    [Write, Write, Write, Write, Read, Read],
+    NttParams,
+    256
+);
+/// The last digit of a transform, to natural order elsewhere.
+pub static NTT_OUT: Kernel = kernel!(
+    "ntt_out",
+    [Fr, Piece::Tile, file!("reverse"), file!("ntt_out_whole"), file!("ntt_tile"), file!("ntt_put"), file!("ntt_out")],
+    [Write, Write, Read, Read],
+    NttParams,
+    256
+);
+/// The same to four bindings.
+pub static NTT_OUT_SLOTS: Kernel = kernel!(
+    "ntt_out_slots" = "ntt_out",
+    [Fr, Piece::Tile, file!("reverse"), file!("ntt_out_slots"), file!("ntt_tile"), file!("ntt_put"), file!("ntt_out")],
+    [Write, Write, Write, Write, Write, Read, Read],
+    NttParams,
+    256
+);
+/// The last digit of a quotient's last transform, and the quotient.
+pub static QUOTIENT_OUT: Kernel = kernel!(
+    "quotient_out" = "ntt_out",
+    [
+        Fr,
+        Piece::Tile,
+        file!("reverse"),
+        file!("ntt_out_whole"),
+        file!("ntt_tile"),
+        file!("quotient_put_whole"),
+        file!("ntt_out")
+    ],
+    [Write, Write, Read, Read, Write],
+    NttParams,
+    256
+);
+/// The same to four bindings.
+pub static QUOTIENT_OUT_SLOTS: Kernel = kernel!(
+    "quotient_out_slots" = "ntt_out",
+    [
+        Fr,
+        Piece::Tile,
+        file!("reverse"),
+        file!("ntt_out_slots"),
+        file!("ntt_tile"),
+        file!("quotient_put_slots"),
+        file!("ntt_out")
+    ],
+    [Write, Write, Write, Write, Write, Read, Read, Write],
+    NttParams,
+    256
+);
 /// Pointwise products.
-pub static NTT_PRODUCT: Kernel = kernel!("ntt_product", [Fr, file!("ntt_product")], [Write, Write], ProductParams, 128);
-/// Both transforms of a product to the quotient's coefficients.
-pub static QUOTIENT_COMBINE: Kernel = kernel!(
-    "quotient_combine",
-    [Fr, file!("reverse"), file!("ntt_series"), file!("quotient_combine")],
-    [Write, Write, Write, Read, Read],
-    CombineParams,
-    128
-);
+pub static NTT_PRODUCT: Kernel =
+    kernel!("ntt_product", [Fr, file!("ntt_product")], [Write, Write, Write], ProductParams, 128);
+/// Pointwise products in place.
+pub static NTT_MULTIPLY: Kernel =
+    kernel!("ntt_multiply", [Fr, file!("ntt_multiply")], [Write, Write], ProductParams, 128);
 /// Scalar-field functions, one at a time.
 pub static PROBE_FR: Kernel = kernel!(
     "probe_fr" = "probe",
@@ -257,6 +302,9 @@ pub static PROBE_FR: Kernel = kernel!(
     ProbeParams,
     64
 );
+/// Test-only: arithmetic of transforms.
+pub static PROBE_FIXED: Kernel =
+    kernel!("probe_fixed", [Fr, Piece::Tile, file!("probe_fixed")], [Write, Read, Write], ProbeParams, 64);
 /// Base-field functions, one at a time.
 pub static PROBE_FQ: Kernel = kernel!(
     "probe_fq" = "probe",
@@ -311,13 +359,16 @@ pub static TABLE: &[&Kernel] = &[
     &MSM_MERGE[1],
     &MSM_REDUCE[0],
     &MSM_REDUCE[1],
-    &NTT_DIF,
-    &NTT_DIT,
-    &NTT_SCALE,
-    &NTT_PERMUTE,
+    &NTT_PASS,
+    &NTT_PASS_SLOTS,
+    &NTT_OUT,
+    &NTT_OUT_SLOTS,
     &NTT_PRODUCT,
-    &QUOTIENT_COMBINE,
+    &NTT_MULTIPLY,
+    &QUOTIENT_OUT,
+    &QUOTIENT_OUT_SLOTS,
     &PROBE_FR,
+    &PROBE_FIXED,
     &PROBE_FQ,
     &PROBE_FQ2,
     &PROBE_CURVE[0],

@@ -153,66 +153,64 @@ twins! {
         /// Threads that act.
         threads: u32,
     }
-    /// One pass of a transform: `shaders/ntt_pass.wgsl`.
+    /// Tiles of a transform: `shaders/ntt_tile.wgsl` and `shaders/ntt_out.wgsl` explain.
     NttParams {
-        /// Tiles of the binding.
+        /// Tiles.
         tiles: u32,
-        /// Binary logarithm of the length.
-        log_n: u32,
-        /// Bits of an exponent that the low table answers for.
-        low_bits: u32,
-        /// Binary logarithm of the elements of a tile.
-        tile_bits: u32,
-        /// Binary logarithm of the elements of one row of a tile.
-        column_bits: u32,
-        /// Binary logarithm of the distance of rows.
+        /// Binary logarithm of a tile's rows.
+        rows: u32,
+        /// Binary logarithm of a tile's columns.
+        columns: u32,
+        /// Place of a row's number in that of an element.
         row_bit: u32,
-        /// Binary logarithm of the columns of a strip.
-        strip_bits: u32,
-        /// Binary logarithm of the elements of a page.
-        page_bits: u32,
-        /// Index of the binding's first element.
+        /// Place of a column's number.
+        column_bit: u32,
+        /// Place of the lowest bits of the tile's number.
+        low_at: u32,
+        /// So many.
+        low_bits: u32,
+        /// Place of its other bits.
+        high_at: u32,
+        /// What all places have in common.
         first: u32,
-        /// 1 for powers of the inverse root.
-        inverse: u32,
-        /// Padding.
-        unused: u32,
-    }
-    /// `shaders/ntt_scale.wgsl`.
-    ScaleParams {
-        /// Elements of the binding.
-        n: u32,
-        /// Index of the binding's first element.
-        first: u32,
+        /// The last place.
+        last: u32,
+        /// 1 if lanes read along rows, 2 if they write along rows.
+        along: u32,
+        /// 1 for twiddles with a shift in them.
+        shifted: u32,
+        /// Factors of an element.
+        factors: u32,
+        /// Bits of a place that choose a factor.
+        factor_mask: u32,
+        /// Of these, the lowest that the first table does not look at.
+        factor_low: u32,
+        /// Lowest bit of the digit that both tables look at.
+        factor_row: u32,
+        /// Where the second table begins.
+        second_table: u32,
+        /// Elements of a lane.
+        elements: u32,
+        /// Lowest of the two bits that choose a binding.
+        slot_bit: u32,
+        /// Bits of a place within its binding.
+        place_mask: u32,
+        /// Widths of the digits, four bits each.
+        digits: u32,
         /// Binary logarithm of the length.
         log_n: u32,
-        /// Bits of an exponent that the low table answers for.
-        low_bits: u32,
-        /// 1 if the vector is in bit-reversed order.
-        reversed: u32,
-        /// Padding.
-        unused0: u32,
-        /// Padding.
-        unused1: u32,
-    }
-    /// `shaders/ntt_permute.wgsl`.
-    PermuteParams {
-        /// Elements that move.
-        n: u32,
-        /// Bits of an element's number that are reversed.
-        bits: u32,
-        /// Binary logarithm of the distance of two elements.
-        stride_bits: u32,
-        /// Where the first is.
-        from0: u32,
-        /// Where the first goes.
-        to0: u32,
-        /// 1 if bits are reversed.
-        reversed: u32,
+        /// Place of the last digit in the natural order.
+        last_digit: u32,
+        /// Lowest of the two bits that choose a binding to write.
+        target_bit: u32,
+        /// Bits of an output's number within its binding.
+        target_mask: u32,
+        /// Which four bindings are written.
+        window: u32,
         /// Padding.
         unused: u32,
     }
-    /// `shaders/ntt_product.wgsl`.
+    /// `shaders/ntt_product.wgsl`, `shaders/ntt_multiply.wgsl`.
     ProductParams {
         /// Elements.
         n: u32,
@@ -220,23 +218,6 @@ twins! {
         unused0: u32,
         /// Padding.
         unused1: u32,
-    }
-    /// `shaders/quotient_combine.wgsl`.
-    CombineParams {
-        /// Elements that move.
-        n: u32,
-        /// Bits of an element's number.
-        bits: u32,
-        /// Binary logarithm of the distance of two elements.
-        stride_bits: u32,
-        /// Where the first is.
-        from0: u32,
-        /// Where the first goes.
-        to0: u32,
-        /// Index of the first element of the page that is written.
-        first: u32,
-        /// Bits of an exponent that the low table answers for.
-        low_bits: u32,
     }
     /// Probes of single functions: `shaders/probe_*.wgsl`.
     ProbeParams {

@@ -1,96 +1,38 @@
-//! A domain: the powers of one root of unity on one device, and the steps of transforms over it.
+//! A domain: the powers of one root of unity, and prepared transforms over it.
 
 use ark_bls12_381::Fr;
-use ark_ff::Field;
-use rayon::prelude::*;
+use ark_ff::{Field, Zero};
 
-use super::{NttError, plan::Plan};
+use super::{
+    Direction, NttError,
+    laws::{Order, Twist},
+    plan::Plan,
+    tables::{self, Pass},
+};
 use crate::{
-    device::{DeviceError, Gpu, Limits, Pool, Span, leased},
-    encoding::{Format, fr_bytes},
-    kernel::Kernels,
+    device::{DeviceError, Gpu, Limits, Pool, Span},
+    encoding::Format,
+    kernel::{Kernels, Steps},
 };
 
-/// Most bytes of a table of twiddles. Up to here one table holds every power; beyond, the topmost stages multiply two
-/// entries. Larger costs memory and cache misses, smaller costs a multiplication in more stages.
-const TWIDDLES: u64 = 32 << 20;
-
-/// `factor * base^e` for `e < 2^log_count`, as two tables in device Montgomery form: `high[e >> low_bits]`, which
-/// carries the factor, times `low[e mod 2^low_bits]`.
+/// The powers of one root of unity, and how vectors of their number are transformed on one device. Steps that it records
+/// have to run on the kernels it was made with.
 #[derive(Debug, Clone)]
-pub(super) struct Series {
-    pub(super) high: Span,
-    pub(super) low: Span,
-    pub(super) low_bits: u32,
-}
-
-/// `first * ratio^i` for `i < count`.
-fn powers(first: Fr, ratio: Fr, count: usize) -> Vec<Fr> {
-    const CHUNK: usize = 1 << 10;
-    let mut values = vec![first; count];
-    values.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
-        let mut power = first * ratio.pow([(index * CHUNK) as u64]);
-        for value in chunk {
-            *value = power;
-            power *= ratio;
-        }
-    });
-    values
-}
-
-impl Series {
-    pub(super) fn new(
-        kernels: &Kernels,
-        (base, factor): (Fr, Fr),
-        log_count: u32,
-        low_bits: u32,
-    ) -> Result<Self, DeviceError> {
-        // A stored arkworks word is x * 2^256; with this it is x * R.
-        let shift = Fr::from(2u64).pow([kernels.format().fr().radix_bits() as u64 - 256]);
-        let store = |first, ratio, bits: u32| {
-            let table = powers(first * shift, ratio, 1 << bits);
-            kernels.gpu().store(Pool::Resident, "powers", &fr_bytes(&table))
-        };
-        Ok(Self {
-            high: store(factor, base.pow([1 << low_bits]), log_count - low_bits)?,
-            low: store(Fr::ONE, base, low_bits)?,
-            low_bits,
-        })
-    }
-
-    /// Bytes that the two tables lease.
-    pub(super) fn memory(log_count: u32, low_bits: u32) -> u64 {
-        [log_count - low_bits, low_bits].map(|bits| leased(super::plan::ELEMENT << bits)).iter().sum()
-    }
-
-    /// Two tables of about equal size.
-    pub(super) fn even(kernels: &Kernels, series: (Fr, Fr), log_count: u32) -> Result<Self, DeviceError> {
-        Self::new(kernels, series, log_count, log_count / 2)
-    }
-}
-
-/// The powers of one root of unity on one device, for one limb format. Made once and used for any number of
-/// transforms of that size; steps that it records have to run on the kernels it was made with.
-#[derive(Debug)]
 pub struct Domain {
     root: Fr,
     pub(super) format: Format,
     pub(super) plan: Plan,
-    pub(super) twiddles: Series,
-    /// Space for strips, if there are several pages. One queue runs one list of steps after the other, so one is enough.
-    pub(super) strip: Option<Span>,
 }
 
-fn plan(log_n: u32, limits: &Limits) -> Result<Plan, NttError> {
+/// What one kind of transform over a domain needs on the device, made once for any number of runs.
+#[derive(Debug)]
+pub struct Transform {
+    pub(super) plan: Plan,
+    pub(super) passes: Vec<Pass>,
+}
+
+pub(super) fn plan(log_n: u32, limits: &Limits) -> Result<Plan, NttError> {
     Plan::new(log_n, limits).map_err(|most| NttError::Binding { log_n, limit: limits.binding, most })
-}
-
-/// Powers that the twiddles' series has, and those of its low table. Half of the powers are enough:
-/// omega^(n/2) = -1.
-fn twiddle_bits(log_n: u32, limits: &Limits) -> (u32, u32) {
-    let half = log_n.saturating_sub(1);
-    let most = (TWIDDLES.min(limits.binding) / super::plan::ELEMENT).max(1).ilog2();
-    (half, half.saturating_sub(most))
 }
 
 /// The root of order `2^log_n` that comes from a generator: bellman and arkworks take 7, snarkjs 5 for BLS12-381.
@@ -105,29 +47,21 @@ pub fn root_of_unity(generator: u64, log_n: u32) -> Option<Fr> {
     (log_n <= <Fr as FftField>::TWO_ADICITY).then_some(root)
 }
 
+/// Of zero, one.
+pub(super) fn inverse(x: Fr) -> Fr {
+    x.inverse().unwrap_or(Fr::ONE)
+}
+
+/// `2^-log_n`.
+pub(super) fn size_inverse(log_n: u32) -> Fr {
+    inverse(Fr::from(2u64)).pow([u64::from(log_n)])
+}
+
 impl Domain {
     /// The domain of the powers of `root`, which has to have order `2^log_n`.
     pub fn new(kernels: &Kernels, log_n: u32, root: Fr) -> Result<Self, NttError> {
         super::host::domain(log_n, root)?;
-        let gpu = kernels.gpu();
-        let limits = gpu.limits();
-        let plan = plan(log_n, &limits)?;
-        let (half, low_bits) = twiddle_bits(log_n, &limits);
-        let twiddles = Series::new(kernels, (root, Fr::ONE), half, low_bits)?;
-        let strip = match plan.strip_bytes() {
-            0 => None,
-            bytes => Some(gpu.allocate(Pool::Scratch, "strips of a transform", bytes)?),
-        };
-        Ok(Self { root, format: kernels.format(), plan, twiddles, strip })
-    }
-
-    /// The plan of such a domain, and the bytes that it leases.
-    pub(super) fn memory(log_n: u32, limits: &Limits) -> Result<(Plan, u64), NttError> {
-        let plan = plan(log_n, limits)?;
-        let (half, low_bits) = twiddle_bits(log_n, limits);
-        let strip = if plan.strip_bytes() > 0 { leased(plan.strip_bytes()) } else { 0 };
-        let bytes = Series::memory(half, low_bits) + strip;
-        Ok((plan, bytes))
+        Ok(Self { root, format: kernels.format(), plan: plan(log_n, &kernels.gpu().limits())? })
     }
 
     /// Binary logarithm of the length.
@@ -140,15 +74,33 @@ impl Domain {
         self.root
     }
 
-    /// Passes, pages, bytes.
+    /// Digits, pages, bytes.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// `1/n`.
-    pub(super) fn size_inverse(&self) -> Fr {
-        let half = (Fr::ONE + Fr::ONE).inverse().unwrap_or(Fr::ONE);
-        half.pow([u64::from(self.plan.log_n)])
+    /// An error if the kernels are of another format than those that the domain was made with.
+    pub(super) fn same_format(&self, kernels: &Kernels) -> Result<(), NttError> {
+        match self.format == kernels.format() {
+            true => Ok(()),
+            false => Err(NttError::Format { found: self.format.name(), kernels: kernels.format().name() }),
+        }
+    }
+
+    /// The tables of a transform that is described by its sum. `kernels` are those that the domain was made with.
+    pub fn prepare_twisted(&self, kernels: &Kernels, order: Order, twist: &Twist) -> Result<Transform, NttError> {
+        self.same_format(kernels)?;
+        Ok(Transform { plan: self.plan.clone(), passes: tables::passes(kernels, &self.plan, order, twist)? })
+    }
+
+    /// The tables of a transform over the domain, or over its coset by a shift. `kernels` are those that the domain was
+    /// made with.
+    pub fn prepare(&self, kernels: &Kernels, direction: Direction, coset: Option<Fr>) -> Result<Transform, NttError> {
+        let shift = coset.unwrap_or(Fr::ONE);
+        if shift.is_zero() {
+            return Err(NttError::Coset);
+        }
+        self.prepare_twisted(kernels, Order::Down, &twist(self.log_n(), direction, shift, self.root))
     }
 
     /// Leases a vector, a span for each page. Contents are unspecified.
@@ -160,5 +112,40 @@ impl Domain {
     pub fn pages(&self, span: &Span) -> Vec<Span> {
         let bytes = self.plan.page_bytes();
         (0..u64::from(self.plan.pages())).map(|page| span.slice(page * bytes, bytes)).collect()
+    }
+}
+
+/// A transform over the coset by `shift` as its sum.
+pub(super) fn twist(log_n: u32, direction: Direction, shift: Fr, root: Fr) -> Twist {
+    match direction {
+        Direction::Forward => Twist { root, input: shift, output: Fr::ONE, scale: Fr::ONE },
+        Direction::Inverse => {
+            Twist { root: inverse(root), input: Fr::ONE, output: inverse(shift), scale: size_inverse(log_n) }
+        }
+    }
+}
+
+impl Transform {
+    /// Records, as the stage `ntt`, the transform of `from` to `to`, both in natural order, of a transform that goes
+    /// [`Order::Down`]. What was in `from` is lost. Both are pages of the domain's, which may not overlap.
+    pub fn record(&self, steps: &mut Steps, from: &[Span], to: &[Span]) {
+        steps.stage("ntt");
+        self.record_out(steps, from, None, to);
+    }
+
+    /// Records the transform in place: one end of it is in the order of swapped digits.
+    pub fn record_in_place(&self, steps: &mut Steps, data: &[Span]) {
+        for pass in &self.passes {
+            self.plan.pass(steps, data, pass);
+        }
+    }
+
+    /// The transform of `from` to `to`, or what is left when it is taken from `plain`, which is in swapped order.
+    pub(super) fn record_out(&self, steps: &mut Steps, from: &[Span], plain: Option<&[Span]>, to: &[Span]) {
+        let Some((last, before)) = self.passes.split_last() else { return };
+        for pass in before {
+            self.plan.pass(steps, from, pass);
+        }
+        self.plan.out(steps, from, plain, to, last);
     }
 }

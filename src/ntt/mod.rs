@@ -1,33 +1,35 @@
 //! Number-theoretic transforms over the scalar field, and the quotient of a Groth16 proof.
 //!
 //! For `omega` of order `n = 2^k` the forward transform takes coefficients `c_i` to values `sum_i c_i (g omega^j)^i`,
-//! the inverse undoes it; `g` is 1, or the shift of a coset. Sources: Cooley and Tukey (Math. Comp. 19, 1965), Gentleman
-//! and Sande (AFIPS 29, 1966), and for vectors beyond one binding Bailey (J. Supercomputing 4, 1990). What differs:
+//! the inverse undoes it; `g` is 1, or the shift of a coset. Sources: Cooley and Tukey (Math. Comp. 19, 1965) and Bailey
+//! (J. Supercomputing 4, 1990); Shoup's multiplication by numbers known ahead (`src/kernel/field/fixed.rs`). What differs:
 //! * the root is a parameter, since provers disagree (bellman and arkworks derive it from 7, snarkjs from 5);
-//! * natural to bit-reversed order and back are two kernels, so that whoever multiplies in between (the quotient) never
-//!   permutes; only [`ntt`], with natural order on both ends, pays for a permutation;
-//! * a table holds half of the powers, the other half and the inverse root's being their negatives: a butterfly then
-//!   exchanges its two sides. Up to 2^20 powers (32 MiB) are stored; longer transforms keep every `2^l`-th power and
-//!   the first `2^l`, which costs a second multiplication, but in the topmost `l` stages only: two tables of `sqrt n`
-//!   would have cost it in half of all stages;
+//! * passes over digits of eight or so bits, each in registers and workgroup memory, so that memory is read and written
+//!   two or three times altogether ([`Plan`]);
+//! * no pass permutes: the last one writes in natural order to another vector, or, where somebody multiplies in between
+//!   (the quotient), two transforms in place undo each other's order;
+//! * scales, shifts to cosets and back are parts of tables, so that all four kinds cost about the same ([`Order`], and
+//!   `laws.rs` for the formulas);
 //! * vectors stay in arkworks' Montgomery words on the device: transforms are linear, so the factor `2^256` rides along.
 //!
 //! [`ntt`] is the call on ark types. Who transforms often makes a [`Domain`] once and calls [`Domain::transform`], or
-//! records [`Domain::dif`] and [`Domain::dit`] into a list of steps of its own, as [`Quotient`] does.
+//! records [`Transform`]s into a list of steps of its own, as [`Quotient`] does.
 
 mod domain;
 pub mod host;
+mod laws;
 mod plan;
 mod quotient;
 mod record;
 pub mod reference;
+mod tables;
 
 use ark_bls12_381::Fr;
-use ark_ff::{Field, Zero};
 use thiserror::Error;
 
-pub use domain::{Domain, root_of_unity};
-pub use plan::{Pass, Plan};
+pub use domain::{Domain, Transform, root_of_unity};
+pub use laws::{Order, Twist};
+pub use plan::Plan;
 pub use quotient::Quotient;
 
 use crate::{
@@ -77,7 +79,7 @@ pub enum NttError {
     /// A coset of the group needs an invertible shift.
     #[error("the shift of a coset must not be zero")]
     Coset,
-    /// The adapter's bindings are too small for the split in two.
+    /// The adapter's bindings are too small for the tables, or for so many pages.
     #[error("2^{log_n} elements do not fit: with bindings of {limit} bytes 2^{most} is the most")]
     Binding {
         /// Binary logarithm of the length.
@@ -130,37 +132,15 @@ impl Domain {
         if values.len() as u64 != 1 << log_n {
             return Err(NttError::Mismatch { len: values.len(), log_n });
         }
-        if coset.is_some_and(|shift| shift.is_zero()) {
-            return Err(NttError::Coset);
-        }
-        if self.format != kernels.format() {
-            return Err(NttError::Format { found: self.format.name(), kernels: kernels.format().name() });
-        }
         let gpu = kernels.gpu();
+        let transform = self.prepare(kernels, direction, coset)?;
         let (work, result) = (self.allocate(gpu, "a transform")?, self.allocate(gpu, "a transform's result")?);
         let page = self.plan().page_size() as usize;
         for (span, values) in work.iter().zip(values.chunks(page)) {
             gpu.upload(span, &fr_bytes(values))?;
         }
         let mut steps = Steps::new(gpu.limits());
-        steps.stage("ntt");
-        let shift = coset.unwrap_or(Fr::ONE);
-        match direction {
-            Direction::Forward => {
-                if coset.is_some() {
-                    let series = domain::Series::even(kernels, (shift, Fr::ONE), log_n)?;
-                    self.scale(&mut steps, &work, &series, false);
-                }
-                self.dif(&mut steps, &work, direction);
-            }
-            Direction::Inverse => {
-                self.dif(&mut steps, &work, direction);
-                let inverse = (shift.inverse().unwrap_or(Fr::ONE), self.size_inverse());
-                let series = domain::Series::even(kernels, inverse, log_n)?;
-                self.scale(&mut steps, &work, &series, true);
-            }
-        }
-        self.permute(&mut steps, &work, &result);
+        transform.record(&mut steps, &work, &result);
         let (pages, _) = kernels.run_and_read(&steps, &result.iter().collect::<Vec<_>>())?;
         for (values, bytes) in values.chunks_mut(page).zip(pages) {
             values.copy_from_slice(&fr_from_bytes(&bytes));

@@ -10,9 +10,9 @@
 //! The textbook needs seven transforms and a third vector. An assignment that is not satisfied yields some other
 //! polynomial, here as there: the check of the proof catches it.
 //!
-//! All forward transforms start from what an inverse one left, so no vector is ever permuted, but for the last kernel,
-//! which stores in natural order. **Factors**: with `F = 2^256` and `R` the radix of `fr_mul`, `a F` and `b F` come in;
-//! a pointwise product of two such is `a b F^2 / R`; the shift to the coset carries `1/n` in its powers; the last two
+//! Forward transforms start from the order in which inverse ones leave their coefficients in place, so no vector is ever
+//! permuted, but that the last pass writes in natural order. **Factors**: with `F = 2^256` and `R` the radix of `fr_mul`,
+//! `a F` and `b F` come in; a pointwise product of two such is `a b F^2 / R`; the shift to the coset carries `1/n`, the
 //! inverse transforms are left unscaled, and so is the half. What remains in memory is `2 n h F^2 / R`, and
 //! `fr_mul(stored, scale)` with `scale = R^2 / (2 n F^2)` is plain `h`: the MSM's digit kernel does just that.
 
@@ -22,51 +22,66 @@ use ark_bls12_381::Fr;
 use ark_ff::{Field, PrimeField};
 
 use super::{
-    Direction, NttError,
-    domain::{Domain, Series},
+    NttError,
+    domain::{self, Domain, Transform, inverse, size_inverse},
+    laws::{Order, Twist},
+    tables,
 };
 use crate::{
     device::{Limits, Span},
-    kernel::{Kernels, Steps, table::QUOTIENT_COMBINE, twins::CombineParams},
+    encoding::Format,
+    kernel::{Kernels, Steps},
 };
 
 /// The tables for quotients over one domain.
 #[derive(Debug)]
 pub struct Quotient {
     domain: Arc<Domain>,
-    /// `g^i / n`.
-    to_coset: Series,
-    /// `g^-i`.
-    from_coset: Series,
+    /// Values to coefficients, not scaled, in place.
+    inverse: Transform,
+    /// Such coefficients to values over the coset, times `1/n`, in place.
+    to_coset: Transform,
+    /// Values over the coset to coefficients, not scaled.
+    from_coset: Transform,
     scale: [u32; 8],
+}
+
+/// The three kinds of transforms, over the coset by `g` of the powers of `root`.
+pub(super) fn twists(log_n: u32, root: Fr, g: Fr) -> [(Order, Twist); 3] {
+    let plain = Twist { root: inverse(root), input: Fr::ONE, output: Fr::ONE, scale: Fr::ONE };
+    let to_coset = Twist { root, input: g, scale: size_inverse(log_n), ..plain };
+    [(Order::Down, plain), (Order::Up, to_coset), (Order::Down, Twist { output: inverse(g), ..plain })]
 }
 
 impl Quotient {
     /// Tables for the odd coset of a domain; `kernels` are those the domain was made with.
     pub fn new(kernels: &Kernels, domain: Arc<Domain>) -> Result<Self, NttError> {
-        if domain.format != kernels.format() {
-            return Err(NttError::Format { found: domain.format.name(), kernels: kernels.format().name() });
-        }
+        domain.same_format(kernels)?;
         let log_n = domain.log_n();
         let root = domain.root().sqrt().ok_or(NttError::TooLong { log_n: log_n + 1 })?;
         // Both square roots have order 2n, but for n = 1, where one of them is 1.
         let root = if root == Fr::ONE { -root } else { root };
-        let size_inverse = domain.size_inverse();
-        let inverse = |x: Fr| x.inverse().unwrap_or(Fr::ONE);
         let radix = Fr::from(2u64).pow([kernels.format().fr().radix_bits() as u64 - 256]);
-        let scale = (radix.square() * size_inverse * inverse(Fr::from(2u64))).into_bigint();
+        let scale = (radix.square() * size_inverse(log_n + 1)).into_bigint();
+        let [inverse, to_coset, from_coset] =
+            twists(log_n, domain.root(), root).map(|(order, twist)| domain.prepare_twisted(kernels, order, &twist));
         Ok(Self {
-            to_coset: Series::even(kernels, (root, size_inverse), log_n)?,
-            from_coset: Series::even(kernels, (inverse(root), Fr::ONE), log_n)?,
+            inverse: inverse?,
+            to_coset: to_coset?,
+            from_coset: from_coset?,
             scale: std::array::from_fn(|i| (scale.0[i / 2] >> (32 * (i % 2))) as u32),
             domain,
         })
     }
 
-    /// Bytes that a quotient and its domain lease, and those of each of the three vectors it works on.
-    pub fn memory(log_n: u32, limits: &Limits) -> Result<(u64, u64), NttError> {
-        let (plan, bytes) = Domain::memory(log_n, limits)?;
-        Ok((bytes + 2 * Series::memory(log_n, log_n / 2), plan.bytes()))
+    /// Bytes that a quotient leases, and those of each of the three vectors it works on.
+    pub fn memory(log_n: u32, format: Format, limits: &Limits) -> Result<(u64, u64), NttError> {
+        let plan = domain::plan(log_n, limits)?;
+        // Which tables there are does not depend on the root, as long as the shift is none of its powers.
+        let (root, g) = (domain::root_of_unity(7, log_n), domain::root_of_unity(7, log_n + 1));
+        let (Some(root), Some(g)) = (root, g) else { return Err(NttError::TooLong { log_n: log_n + 1 }) };
+        let bytes = twists(log_n, root, g).map(|(order, twist)| tables::memory(&plan, format, order, &twist));
+        Ok((bytes.iter().sum(), plan.bytes()))
     }
 
     /// The domain.
@@ -87,37 +102,19 @@ impl Quotient {
     /// Records the six transforms under the stage `quotient`. `a` and `b` hold values over the domain in natural order,
     /// in arkworks' Montgomery words, filled up with zeros; `spare` is for work. All three are read-write spans of
     /// [`Self::bytes`] that do not overlap. The coefficients of `h`, in natural order and with the factor that
-    /// [`Self::scale`] takes away, replace `b`, which is returned; the last one is zero for a satisfied assignment.
+    /// [`Self::scale`] takes away, replace `a`, which is returned; the last one is zero for a satisfied assignment.
     pub fn record(&self, steps: &mut Steps, a: &Span, b: &Span, spare: &Span) -> Span {
-        let domain = &*self.domain;
-        let [a, plain, pages_of_b] = [a, spare, b].map(|span| domain.pages(span));
-        let b_pages = &pages_of_b;
+        let plan = self.domain.plan();
+        let [a_pages, b, plain] = [a, b, spare].map(|span| self.domain.pages(span));
         steps.stage("quotient");
-        domain.copy(steps, &a, &plain);
-        domain.product(steps, &plain, b_pages);
-        domain.dif(steps, &plain, Direction::Inverse);
-        for vector in [&a, b_pages] {
-            domain.dif(steps, vector, Direction::Inverse);
-            domain.scale(steps, vector, &self.to_coset, true);
-            domain.dit(steps, vector, Direction::Forward);
+        plan.product(steps, &a_pages, &b, &plain);
+        self.inverse.record_in_place(steps, &plain);
+        for vector in [&a_pages, &b] {
+            self.inverse.record_in_place(steps, vector);
+            self.to_coset.record_in_place(steps, vector);
         }
-        domain.product(steps, &a, b_pages);
-        domain.dif(steps, &a, Direction::Inverse);
-        for m in domain.moves() {
-            let params = CombineParams {
-                group0: 0,
-                n: 1 << m.bits,
-                bits: m.bits,
-                stride_bits: m.stride_bits,
-                from0: m.from0,
-                to0: m.to0,
-                first: domain.first(m.to as u32),
-                low_bits: self.from_coset.low_bits,
-            };
-            let series = [&self.from_coset.high, &self.from_coset.low];
-            let bindings = [&plain[m.from], &a[m.from], &b_pages[m.to], series[0], series[1]];
-            steps.dispatch(&QUOTIENT_COMBINE, 1 << m.bits, params, &bindings);
-        }
-        b.clone()
+        plan.multiply(steps, &b, &a_pages);
+        self.from_coset.record_out(steps, &b, Some(&plain), &a_pages);
+        a.clone()
     }
 }

@@ -24,6 +24,7 @@
 //! took 72 s for the six MSM kernels unrolled and inlined), and which `u32` always takes, its unrolled text being 1,800
 //! products.
 
+mod fixed;
 mod inverse;
 mod lazy;
 mod product;
@@ -278,6 +279,13 @@ impl Field {
 pub fn fr(format: Format, code: Code) -> String {
     let field = Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, code, format.fr());
     field.emit() + &field.is_zero()
+}
+
+/// Arithmetic of transforms over the scalar field (`fixed.rs`), and `tile_exchange` within so many bytes of workgroup
+/// memory.
+pub fn tile(format: Format, code: Code, memory: u32) -> String {
+    let field = Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, code, format.fr());
+    field.emit_fixed() + &fixed::exchange(format, memory)
 }
 
 /// The base field: type `Fq`, functions `fq_*`.

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, error::Error, path::Path};
 
 use plotters::prelude::*;
 
-use crate::record::{Row, median};
+use super::record::{Row, median};
 
 /// Draws the uniform rows; says whether there was anything to draw.
-pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<bool, Box<dyn Error>> {
+pub(super) fn draw(path: &Path, rows: &[Row], caption: &str, of: &str) -> Result<bool, Box<dyn Error>> {
     let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.distribution == "uniform") {
         let at = (f64::from(row.log2n.unwrap_or_default()), median(&row.times).as_secs_f64() * 1e3);
@@ -26,11 +26,11 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<bool, Box<dyn Error>> {
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
         .margin(12)
-        .caption("MSM, uniform scalars, resident bases", ("sans-serif", 18))
+        .caption(caption, ("sans-serif", 18))
         .x_label_area_size(40)
         .y_label_area_size(60)
         .build_cartesian_2d(left - 0.5..right + 0.5, (low / 2.0..high * 2.0).log_scale())?;
-    chart.configure_mesh().x_desc("log2 of the number of bases").y_desc("wall time, ms").draw()?;
+    chart.configure_mesh().x_desc(format!("log2 of the number of {of}")).y_desc("wall time, ms").draw()?;
     for (index, (name, line)) in lines.into_iter().enumerate() {
         let colour = Palette99::pick(index).to_rgba();
         chart

@@ -1,0 +1,151 @@
+//! What benches over sizes share: rows that are measured and recorded one by one, and a table and a picture at the end.
+
+mod chart;
+#[path = "../../src/cli/record.rs"]
+#[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
+mod record;
+
+use std::{cell::RefCell, ops::RangeInclusive, time::Duration};
+
+use criterion::{BenchmarkId, Criterion};
+use prooflane::device::{Gpu, Interval, Options};
+use record::Row;
+
+/// Of one run: wall time, and the device's time by stage.
+pub(crate) type Ran = (Duration, Vec<(&'static str, Duration)>);
+
+/// A row that is to be measured.
+pub(crate) struct Named<'a> {
+    pub(crate) group: &'static str,
+    pub(crate) variant: &'a str,
+    pub(crate) distribution: &'static str,
+    pub(crate) log_n: u32,
+    pub(crate) adapter: &'a str,
+}
+
+/// The rows of one bench.
+pub(crate) struct Rows {
+    bench: &'static str,
+    rows: RefCell<Vec<Row>>,
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The adapter under test, `PROOFLANE_ADAPTER` or the best, named on standard output.
+pub(crate) fn open() -> Gpu {
+    let Ok(select) = std::env::var("PROOFLANE_ADAPTER").unwrap_or_default().parse();
+    let gpu = Gpu::open(&Options { select, ..Default::default() }).expect("an adapter to measure");
+    println!("adapter: {} ({}, {})", gpu.info().name, gpu.info().backend, gpu.info().driver_info);
+    gpu
+}
+
+/// Binary logarithms of sizes: `PROOFLANE_LOG2=12..20`, or the first range on a software adapter, or the second.
+pub(crate) fn sizes(gpu: &Gpu, software: RangeInclusive<u32>, hardware: RangeInclusive<u32>) -> RangeInclusive<u32> {
+    let asked = std::env::var("PROOFLANE_LOG2").ok();
+    let asked = asked
+        .as_deref()
+        .and_then(|text| text.split_once(".."))
+        .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match (asked, gpu.info().device_type) {
+        (Some((first, last)), _) => first..=last,
+        (None, wgpu::DeviceType::Cpu) => software,
+        (None, _) => hardware,
+    }
+}
+
+/// Device time by stage, in the order of their first begin.
+pub(crate) fn stages(intervals: Vec<Interval>) -> Vec<(&'static str, Duration)> {
+    let mut stages: Vec<(&'static str, Duration)> = Vec::new();
+    for interval in intervals {
+        let took = interval.end.saturating_sub(interval.start);
+        match stages.iter_mut().find(|stage| stage.0 == interval.label) {
+            Some(stage) => stage.1 += took,
+            None => stages.push((interval.label, took)),
+        }
+    }
+    stages
+}
+
+impl Rows {
+    pub(crate) fn new(bench: &'static str) -> Self {
+        Self { bench, rows: RefCell::default() }
+    }
+
+    /// Measures what `prepare` makes, which checks its result in each run. Nothing is prepared for a row that a filter
+    /// leaves out.
+    pub(crate) fn measure<'a, R: FnMut() -> Ran + 'a>(
+        &self,
+        criterion: &mut Criterion,
+        named: &Named<'_>,
+        bytes: impl Fn() -> Option<u64>,
+        prepare: impl Fn() -> R + 'a,
+    ) {
+        let Named { group, variant, distribution, log_n, adapter } = *named;
+        let mut prepared = None;
+        let mut measured: Vec<Ran> = Vec::new();
+        let mut benches = criterion.benchmark_group(format!("{group}/{variant}/{distribution}"));
+        benches.bench_function(BenchmarkId::from_parameter(format!("2^{log_n}")), |bencher| {
+            let run = prepared.get_or_insert_with(|| {
+                let mut run = prepare();
+                // First use: compiles, and raises the clock of an idle card. criterion calls this closure once a sample.
+                run();
+                run
+            });
+            let mut once = || {
+                let ran = run();
+                let wall = ran.0;
+                measured.push(ran);
+                wall
+            };
+            bencher.iter_custom(|iterations| (0..iterations).map(|_| once()).sum());
+        });
+        benches.finish();
+        let Some((_, stages)) = measured.first() else { return };
+        let of = |stage: usize| -> Vec<Duration> { measured.iter().map(|ran| ran.1[stage].1).collect() };
+        let told = |(index, (name, _)): (usize, &(&str, _))| format!("{name} {:.3}", ms(record::median(&of(index))));
+        let told: Vec<_> = stages.iter().enumerate().map(told).collect();
+        let device: Vec<Duration> = measured.iter().map(|ran| ran.1.iter().map(|stage| stage.1).sum()).collect();
+        if !told.is_empty() {
+            println!("  stages on the device, median ms: {}", told.join(", "));
+        }
+        let row = Row {
+            bench: self.bench,
+            group,
+            variant: variant.into(),
+            distribution: distribution.into(),
+            log2n: Some(log_n),
+            device: (!told.is_empty()).then(|| record::median(&device)),
+            times: measured.iter().map(|ran| ran.0).collect(),
+            bytes: bytes(),
+            checked: true,
+            adapter: adapter.into(),
+        };
+        // At once: a later row may end the run, where memory is short. A row of another plan than the planner's is none.
+        let pinned = ["PROOFLANE_WINDOW", "PROOFLANE_ROUNDS"].into_iter().any(|name| std::env::var_os(name).is_some());
+        if let (Ok(directory), false) = (std::env::var("PROOFLANE_RECORD"), pinned) {
+            record::append(directory.as_ref(), std::slice::from_ref(&row)).expect("a record");
+        }
+        self.rows.borrow_mut().push(row);
+    }
+
+    /// Prints all rows, and draws the uniform ones in `target/<bench>.svg`.
+    pub(crate) fn finish(self, caption: &str, of: &str) {
+        let rows = self.rows.into_inner();
+        println!("\n{:<34} {:>10} {:>10} {:>10}", "checked", "median ms", "min ms", "device ms");
+        for row in &rows {
+            let name =
+                format!("{}/{}/{}/2^{}", row.group, row.variant, row.distribution, row.log2n.unwrap_or_default());
+            let min = row.times.iter().min().copied().unwrap_or_default();
+            let device = row.device.map_or(String::new(), |time| format!("{:.3}", ms(time)));
+            println!("{name:<34} {:>10.3} {:>10.3} {device:>10}", ms(record::median(&row.times)), ms(min));
+        }
+        let picture = format!("target/{}.svg", self.bench);
+        match chart::draw(picture.as_ref(), &rows, caption, of) {
+            Ok(true) => println!("drawn in {picture}"),
+            Ok(false) => {}
+            Err(error) => println!("{picture} could not be drawn: {error}"),
+        }
+    }
+}
