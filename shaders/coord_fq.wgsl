@@ -11,6 +11,7 @@ fn coord_centre(a: Coord) -> Coord { return fq_centre(a); }
 fn coord_diff(a: Coord, b: Coord) -> Coord { return fq_diff(a, b); }
 fn coord_diff_carried(a: Coord, b: Coord) -> Coord { return fq_diff_carried(a, b); }
 fn coord_negated_if(a: Coord, negative: bool) -> Coord { return fq_negated_if(a, negative); }
+fn coord_canonical(a: Coord) -> Coord { return fq_canonical(a); }
 fn coord_settle(a: Coord) -> Coord { return fq_settle(a); }
 fn coord_chord_x(l: Coord, a: Coord, b: Coord) -> Coord { return fq_chord_x(l, a, b); }
 fn coord_chord_y(l: Coord, a: Coord) -> Coord { return fq_chord_y(l, a); }

@@ -16,6 +16,7 @@ fn coord_diff_carried(a: Coord, b: Coord) -> Coord {
 fn coord_negated_if(a: Coord, negative: bool) -> Coord {
     return Fq2(fq_negated_if(a.c0, negative), fq_negated_if(a.c1, negative));
 }
+fn coord_canonical(a: Coord) -> Coord { return Fq2(fq_canonical(a.c0), fq_canonical(a.c1)); }
 fn coord_settle(a: Coord) -> Coord { return Fq2(fq_settle(a.c0), fq_settle(a.c1)); }
 fn coord_chord_x(l: Coord, a: Coord, b: Coord) -> Coord {
     return Fq2(fq_chord_x(l.c0, a.c0, b.c0), fq_chord_x(l.c1, a.c1, b.c1));

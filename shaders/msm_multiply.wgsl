@@ -1,4 +1,5 @@
-// The next table of multiples: 2^doublings times each of n points, affine again.
+// The next table of multiples: 2^doublings times each of n points, affine again, and canonical as uploaded points are:
+// rounds of pairs know infinity by its zero words, and negate y where they expect it above -p.
 struct MultiplyParams {
     group0: u32,
     n: u32,
@@ -33,5 +34,5 @@ fn msm_multiply(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
             default: { left = product; }
         }
     }
-    points[params.to0 + i] = AffineWords(coord_pack(x), coord_pack(left));
+    points[params.to0 + i] = AffineWords(coord_words(coord_canonical(x)), coord_words(coord_canonical(left)));
 }

@@ -211,6 +211,13 @@ fn unrolled() {
     for (n, draw, bend, options) in cases {
         on_kernels::<G1Projective>(&kernels, n, draw, bend, &options);
     }
+    // Multiples made on the device, negated and at infinity, as items of several rounds.
+    for rounds in [1, 3] {
+        for bend in Bend::ALL {
+            let options = Options { tables: 3, rounds: Some(rounds), window: Some(4), ..ON_DEVICE };
+            multiples::<G1Projective>(&kernels, 90, Draw::Uniform, bend, &options);
+        }
+    }
 }
 
 fn on_kernels<G: Source>(kernels: &Kernels, n: usize, draw: Draw, bend: Bend, options: &Options) {
