@@ -11,19 +11,15 @@ use prooflane::{
     kernel::{Access, Code, Kernel, compose, table::TABLE},
 };
 
-/// Bytes of workgroup memory: what WebGPU promises, and what larger adapters have.
-const MEMORY: [u32; 2] = [16384, 49152];
+/// Bytes of workgroup memory that WebGPU promises.
+const MEMORY: u32 = 16384;
 
-fn each(check: impl Fn(&str, &Kernel, &naga::Module, &naga::valid::ModuleInfo, u32)) {
+fn each(check: impl Fn(&str, &Kernel, &naga::Module, &naga::valid::ModuleInfo)) {
     let variants = Format::ALL.into_iter().flat_map(|format| Code::ALL.map(|code| (format, code)));
-    for ((format, code), memory) in variants.flat_map(|variant| MEMORY.map(|memory| (variant, memory))) {
+    for (format, code) in variants {
         for kernel in TABLE {
-            let text = compose(kernel, format, code, memory);
-            // Most kernels are the same within any memory.
-            if memory != MEMORY[0] && text == compose(kernel, format, code, MEMORY[0]) {
-                continue;
-            }
-            let label = format!("{}/{}/{code:?}/{memory}", kernel.name, format.name());
+            let text = compose(kernel, format, code);
+            let label = format!("{}/{}/{code:?}", kernel.name, format.name());
             let module =
                 naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(&text)));
             // The portable format has to pass as plain WebGPU.
@@ -34,14 +30,14 @@ fn each(check: impl Fn(&str, &Kernel, &naga::Module, &naga::valid::ModuleInfo, u
             let info = Validator::new(ValidationFlags::all(), capabilities)
                 .validate(&module)
                 .unwrap_or_else(|e| panic!("{label}: {e:?}"));
-            check(&label, kernel, &module, &info, memory);
+            check(&label, kernel, &module, &info);
         }
     }
 }
 
 #[test]
 fn every_kernel_translates() {
-    each(|label, kernel, module, info, _| {
+    each(|label, kernel, module, info| {
         let entry = (naga::ShaderStage::Compute, kernel.name.to_string());
         let spv = back::spv::Options::default();
         let pipeline = back::spv::PipelineOptions { shader_stage: entry.0, entry_point: entry.1.clone() };
@@ -69,7 +65,7 @@ fn every_kernel_translates() {
 
 #[test]
 fn bindings_and_twins_agree_with_the_table() {
-    each(|label, kernel, module, _, memory| {
+    each(|label, kernel, module, _| {
         let mut layouter = Layouter::default();
         layouter.update(module.to_ctx()).unwrap_or_else(|e| panic!("{label}: {e}"));
         let mut storage = Vec::new();
@@ -107,7 +103,7 @@ fn bindings_and_twins_agree_with_the_table() {
             .filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup)
             .map(|(_, v)| layouter[v.ty].size)
             .sum();
-        assert!(bytes <= memory, "{label}: {bytes} bytes of workgroup memory, {memory} are to be had");
+        assert!(bytes <= MEMORY, "{label}: {bytes} bytes of workgroup memory, WebGPU promises {MEMORY}");
         assert!(storage.len() <= 8, "{label}: WebGPU promises 8 storage bindings");
     });
 }
@@ -116,7 +112,7 @@ fn bindings_and_twins_agree_with_the_table() {
 /// drivers under register pressure.
 #[test]
 fn field_arithmetic_indexes_by_constants() {
-    each(|label, _, module, _, _| {
+    each(|label, _, module, _| {
         for (_, function) in module.functions.iter() {
             let name = function.name.as_deref().unwrap_or_default();
             if !(name.starts_with("fr_") || name.starts_with("fq_")) {

@@ -18,9 +18,8 @@ use crate::{
     encoding::Format,
 };
 
-/// The complete WGSL text of a kernel in a limb format, within so many bytes of workgroup memory (WebGPU promises
-/// 16384).
-pub fn compose(kernel: &Kernel, format: Format, code: Code, memory: u32) -> String {
+/// The complete WGSL text of a kernel in a limb format.
+pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
     let mut text: String = kernel
         .pieces
         .iter()
@@ -28,7 +27,7 @@ pub fn compose(kernel: &Kernel, format: Format, code: Code, memory: u32) -> Stri
             Piece::Fr => super::field::fr(format, code),
             Piece::Fq => super::field::fq(format, code),
             Piece::Fq2 => super::field::fq2(format, code),
-            Piece::Tile => super::field::tile(format, code, memory),
+            Piece::Tile => super::field::tile(format, code),
             Piece::File(text) => (*text).into(),
             Piece::ByCode { unrolled, compact } => match code {
                 Code::Unrolled => (*unrolled).into(),
@@ -166,7 +165,7 @@ impl Kernels {
             adapter: self.gpu.info().name.clone(),
             reason,
         };
-        let text = compose(kernel, self.format, self.code, self.gpu.limits().workgroup_memory);
+        let text = compose(kernel, self.format, self.code);
         let checks = if self.gpu.checked() {
             wgpu::ShaderRuntimeChecks::checked()
         } else {

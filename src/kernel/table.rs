@@ -294,6 +294,8 @@ pub static NTT_PRODUCT: Kernel =
 /// Pointwise products in place.
 pub static NTT_MULTIPLY: Kernel =
     kernel!("ntt_multiply", [Fr, file!("ntt_multiply")], [Write, Write], ProductParams, 128);
+/// Whole tables of factors.
+pub static NTT_FACTORS: Kernel = kernel!("ntt_factors", [Fr, file!("ntt_factors")], [Write, Write], FactorsParams, 128);
 /// Scalar-field functions, one at a time.
 pub static PROBE_FR: Kernel = kernel!(
     "probe_fr" = "probe",
@@ -365,6 +367,7 @@ pub static TABLE: &[&Kernel] = &[
     &NTT_OUT_SLOTS,
     &NTT_PRODUCT,
     &NTT_MULTIPLY,
+    &NTT_FACTORS,
     &QUOTIENT_OUT,
     &QUOTIENT_OUT_SLOTS,
     &PROBE_FR,

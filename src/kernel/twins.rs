@@ -219,6 +219,17 @@ twins! {
         /// Padding.
         unused1: u32,
     }
+    /// `shaders/ntt_factors.wgsl`.
+    FactorsParams {
+        /// Entries of the whole table.
+        n: u32,
+        /// Binary logarithm of its columns.
+        columns: u32,
+        /// Of those of the second table.
+        low: u32,
+        /// Where that begins.
+        second_table: u32,
+    }
     /// Probes of single functions: `shaders/probe_*.wgsl`.
     ProbeParams {
         /// Elements.

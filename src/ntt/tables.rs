@@ -13,8 +13,11 @@ use super::{
 use crate::{
     device::{DeviceError, Pool, Span, leased},
     encoding::{Format, fr_bytes},
-    kernel::Kernels,
+    kernel::{Kernels, Steps, table::NTT_FACTORS, twins::FactorsParams},
 };
+
+/// Whole tables of factors with more entries than this, which is more than a digit has values, are made on the device.
+const EXPANDED: u64 = 1 << 12;
 
 /// One pass with its tables.
 #[derive(Debug, Clone)]
@@ -81,13 +84,41 @@ impl Factors {
     }
 }
 
+/// The tables as kernels take them.
+fn device_bytes(format: Format, factors: &Factors, split: Split) -> Vec<u8> {
+    // A stored arkworks word is x * 2^256; with this it is x * R.
+    let shift = Fr::from(2u64).pow([format.fr().radix_bits() as u64 - 256]);
+    let mut values = Factors { scale: factors.scale * shift, ..*factors }.values(split);
+    // The scale is in the first table; the second needs its own step to the device's form.
+    values[split.first() as usize..].par_iter_mut().for_each(|value| *value *= shift);
+    fr_bytes(&values)
+}
+
+/// A whole table, multiplied out on the device from one of a row's and a column's square root.
+fn expanded(kernels: &Kernels, factors: &Factors, split: Split) -> Result<Span, DeviceError> {
+    let gpu = kernels.gpu();
+    let halves = split.halves();
+    let parts = gpu.store(Pool::Scratch, "parts of twiddles", &device_bytes(kernels.format(), factors, halves))?;
+    let whole = gpu.allocate(Pool::Resident, "twiddles", ELEMENT * split.entries())?;
+    let params = FactorsParams {
+        group0: 0,
+        n: split.entries() as u32,
+        columns: halves.columns,
+        low: halves.low,
+        second_table: halves.first() as u32,
+    };
+    let mut steps = Steps::new(gpu.limits());
+    steps.stage("twiddles");
+    steps.dispatch(&NTT_FACTORS, split.entries(), params, &[&parts, &whole]);
+    kernels.run(&steps)?;
+    Ok(whole)
+}
+
 /// The passes of a transform with their tables. Passes without a shift share their twiddles.
 pub(super) fn passes(kernels: &Kernels, plan: &Plan, order: Order, twist: &Twist) -> Result<Vec<Pass>, DeviceError> {
     let gpu = kernels.gpu();
     let format = kernels.format();
     let store = |bytes: &[u8]| gpu.store(Pool::Resident, "twiddles", bytes);
-    // A stored arkworks word is x * 2^256; with this it is x * R.
-    let shift = Fr::from(2u64).pow([format.fr().radix_bits() as u64 - 256]);
     let mut plain: BTreeMap<u32, Span> = BTreeMap::new();
     let pass = |law: Law| {
         let bits = plan.digits[law.digit];
@@ -103,13 +134,10 @@ pub(super) fn passes(kernels: &Kernels, plan: &Plan, order: Order, twist: &Twist
         let split = law.factors.map(|factors| plan.factors(factors.digit));
         let factors = match law.factors.zip(split) {
             None => inner.clone(),
-            Some((factors, split)) => {
-                let factors = Factors { scale: factors.scale * shift, ..factors };
-                let mut values = factors.values(split);
-                // The scale is in the first table; the second needs its own step to the device's form.
-                values[split.first() as usize..].par_iter_mut().for_each(|value| *value *= shift);
-                store(&fr_bytes(&values))?
+            Some((factors, split)) if split.low == 0 && split.entries() > EXPANDED => {
+                expanded(kernels, &factors, split)?
             }
+            Some((factors, split)) => store(&device_bytes(kernels.format(), &factors, split))?,
         };
         Ok(Pass { digit: law.digit, inner, shifted, factors, split })
     };

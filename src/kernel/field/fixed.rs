@@ -169,13 +169,14 @@ fn {p}_settle(a: {ty}) -> {ty} {{ return a; }}
     }
 }
 
-/// How elements of a workgroup change places, four to a lane: `tile_exchange`. So many words of each at a time as
-/// `memory` bytes of workgroup memory have room for, for tiles of `TILE` elements.
-pub fn exchange(format: Format, memory: u32) -> String {
-    let words = exchanged(format);
-    let planes = ((memory / (4 * TILE)) as usize).clamp(1, words);
-    // The same number in each round, or one less in the last.
-    let planes = words.div_ceil(words.div_ceil(planes));
+/// Words of each element that change places at a time: 12 KiB for a tile. What workgroup memory takes, tiles that run side
+/// by side and caches lack: on an H200 five words make 2^20 elements a twelfth slower and all nine half as slow again,
+/// though each round has two barriers more; two words make 2^24 a fiftieth slower.
+const PLANES: usize = 3;
+
+/// How elements of a workgroup change places, four to a lane: `tile_exchange`.
+pub fn exchange(format: Format) -> String {
+    let (words, planes) = (exchanged(format), PLANES);
     let mut out = format!(
         "var<workgroup> tile_words: array<u32, {}>;\n\
          fn tile_exchange(x: ptr<function, array<Fr, 4>>, from_at: vec4<u32>, to_at: vec4<u32>, acting: bool) {{\n",

@@ -281,11 +281,10 @@ pub fn fr(format: Format, code: Code) -> String {
     field.emit() + &field.is_zero()
 }
 
-/// Arithmetic of transforms over the scalar field (`fixed.rs`), and `tile_exchange` within so many bytes of workgroup
-/// memory.
-pub fn tile(format: Format, code: Code, memory: u32) -> String {
+/// Arithmetic of transforms over the scalar field (`fixed.rs`), and `tile_exchange`.
+pub fn tile(format: Format, code: Code) -> String {
     let field = Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, code, format.fr());
-    field.emit_fixed() + &fixed::exchange(format, memory)
+    field.emit_fixed() + &fixed::exchange(format)
 }
 
 /// The base field: type `Fq`, functions `fq_*`.
