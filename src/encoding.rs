@@ -11,6 +11,8 @@
 //! An affine point is `x, y`; infinity is all zeros, which is no point of `y^2 = x^3 + 4` nor of its twist. A bucket
 //! or partial sum is `X, Y, ZZ, ZZZ` with `x = X/ZZ`, `y = Y/ZZZ`, `ZZ^3 = ZZZ^2`; infinity has `ZZ = 0` (mod p).
 
+use std::sync::OnceLock;
+
 use ark_bls12_381::{Fq, Fq2, Fr, G1Affine, G1Projective, G2Affine, G2Projective};
 use ark_ec::{AffineRepr, CurveGroup};
 use ark_ff::{BigInt, Field, PrimeField};
@@ -83,6 +85,12 @@ impl Format {
         Fq::from(2u64).pow([self.fq().radix_bits() as u64 - 384])
     }
 
+    /// And back. An inversion takes as long as a hundred additions, and sums are read back set by set.
+    fn fq_unshift(self) -> Fq {
+        static INVERSES: [OnceLock<Fq>; Format::ALL.len()] = [const { OnceLock::new() }; Format::ALL.len()];
+        *INVERSES[self as usize].get_or_init(|| self.fq_shift().inverse().unwrap_or(Fq::ONE))
+    }
+
     /// `2^(radix - 256)` for Fr: a device multiplication by this plain integer takes `x * 2^256` to plain `x`.
     pub fn fr_unmont(self) -> [u32; 8] {
         let mut words = [0; 8];
@@ -148,7 +156,7 @@ impl Format {
 
     /// Sums read back from the device (192 bytes each).
     pub fn g1_sums(self, bytes: &[u8]) -> Vec<G1Projective> {
-        let unshift = self.fq_shift().inverse().unwrap_or(Fq::ONE);
+        let unshift = self.fq_unshift();
         let point = |bytes: &[u8]| {
             let [x, y, zz, zzz] = [0, 48, 96, 144].map(|at| element(&bytes[at..at + 48]) * unshift);
             jacobian::<G1Projective, Fq>(x, y, zz, zzz, |x, y, z| G1Projective { x, y, z })
@@ -158,7 +166,7 @@ impl Format {
 
     /// Sums read back from the device (384 bytes each).
     pub fn g2_sums(self, bytes: &[u8]) -> Vec<G2Projective> {
-        let unshift = self.fq_shift().inverse().unwrap_or(Fq::ONE);
+        let unshift = self.fq_unshift();
         let point = |bytes: &[u8]| {
             let [x, y, zz, zzz] = [0, 96, 192, 288].map(|at| {
                 let [c0, c1] = [at, at + 48].map(|at| element(&bytes[at..at + 48]) * unshift);
@@ -176,7 +184,7 @@ impl Format {
 
     /// A base-field element from device words below `2p`.
     pub fn fq_from_words(self, words: &[u32; 12]) -> Fq {
-        element(bytemuck::bytes_of(words)) * self.fq_shift().inverse().unwrap_or(Fq::ONE)
+        element(bytemuck::bytes_of(words)) * self.fq_unshift()
     }
 }
 

@@ -26,13 +26,13 @@ pub struct Clock {
 }
 
 impl Gpu {
-    /// A clock for one encoder.
-    pub fn clock(&self) -> Clock {
+    /// A clock for one encoder with at most so many passes.
+    pub fn clock(&self, passes: usize) -> Clock {
         let set = self.features().contains(wgpu::Features::TIMESTAMP_QUERY).then(|| {
             self.device().create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("clock"),
                 ty: wgpu::QueryType::Timestamp,
-                count: QUERIES,
+                count: (2 * passes as u32).clamp(2, QUERIES),
             })
         });
         Clock { set, labels: Vec::new() }
@@ -40,11 +40,11 @@ impl Gpu {
 }
 
 impl Clock {
-    /// The timestamp writes of the next pass; nothing once the query set is full.
+    /// The timestamp writes of the next pass; nothing once the device has no query left.
     pub(crate) fn pass(&mut self, label: &'static str) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         let query_set = self.set.as_ref()?;
         let first = 2 * self.labels.len() as u32;
-        if first + 2 > QUERIES {
+        if first + 2 > query_set.count() {
             return None;
         }
         self.labels.push(label);

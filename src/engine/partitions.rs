@@ -279,8 +279,7 @@ impl Stages for ProofStages {
 
     fn upload(&self, key: &Arc<Loaded>, work: &mut Work) -> Result<(), ProveError> {
         if let (Loaded::Gpu(backend), State::Words(words)) = (&**key, &work.state) {
-            let inputs = backend.upload(words)?;
-            work.state = State::Ready(Box::new(backend.record(inputs)?));
+            work.state = State::Ready(Box::new(backend.upload(|| &**words)?));
         }
         work.key = Some(key.clone());
         Ok(())

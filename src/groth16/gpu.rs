@@ -10,6 +10,7 @@
 //! **Use.** [`GpuBackend::load`] uploads a key; [`super::Backend::sums`] may then be called any number of times.
 
 use std::{
+    borrow::Borrow,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,7 +22,7 @@ use crate::{
     device::{Interval, Pool, Span, leased},
     encoding::fr_words,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, Costs, MsmError, Options, Plan, Recorded, Room, Scalars, Source, Work},
+    msm::{self, Bases, Costs, MsmError, Options, Plan, Recorded, Room, Scalars, Work},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -60,14 +61,6 @@ impl From<NttError> for ProveError {
             NttError::Device(error) => Self::Device(error),
             other => Self::Backend(Box::new(other)),
         }
-    }
-}
-
-/// An MSM over an empty query reads nothing back; a proof's other queries still do.
-fn sum<G: Source>(recorded: &Recorded<G>, rows: &mut impl Iterator<Item = Vec<u8>>) -> Result<G, MsmError> {
-    match recorded.rows() {
-        Some(_) => recorded.sum(&rows.next().unwrap_or_default()),
-        None => recorded.sum(&[]),
     }
 }
 
@@ -173,26 +166,33 @@ impl GpuBackend {
         }
     }
 
-    /// The assignment to the device. Nothing waits for what runs there, unless the staging ring is full.
-    pub(crate) fn upload(&self, words: &Words) -> Result<Inputs, ProveError> {
-        let store =
-            |what, words: &[[u64; 4]]| self.kernels.gpu().store(Pool::Scratch, what, bytemuck::cast_slice(words));
-        Ok(Inputs {
-            a: store("a", &words.a)?,
-            b: store("b", &words.b)?,
-            witness: Scalars::store(&self.kernels, &words.witness)?,
-        })
+    /// The assignment to the device, and at the same time a list of everything that a proof runs, ready to be submitted.
+    /// Nothing waits for what runs there, unless the staging ring is full.
+    pub(crate) fn upload<W: Borrow<Words>>(&self, words: impl FnOnce() -> W + Send) -> Result<Ready, ProveError> {
+        let gpu = self.kernels.gpu();
+        let lease = |what, length: usize| gpu.allocate(Pool::Scratch, what, 32 * length as u64);
+        let domain = 1 << self.key.log2_domain;
+        let [a, b] = [lease("a", domain)?, lease("b", domain)?];
+        let witness = lease("scalars", self.key.num_inputs + self.key.num_aux)?;
+        let fill = || {
+            let words = words();
+            let words = words.borrow();
+            let parts = [(&a, &words.a), (&b, &words.b), (&witness, &words.witness)];
+            parts.into_iter().try_for_each(|(span, words)| gpu.upload(span, bytemuck::cast_slice(words)))
+        };
+        let (filled, ready) = rayon::join(fill, || self.record([&a, &b], witness.clone()));
+        filled?;
+        ready
     }
 
-    /// Everything a proof runs, ready to be submitted.
-    pub(crate) fn record(&self, inputs: Inputs) -> Result<Ready, ProveError> {
-        let Inputs { a, b, witness } = inputs;
+    fn record(&self, [a, b]: [&Span; 2], witness: Span) -> Result<Ready, ProveError> {
         let kernels = &*self.kernels;
         let gpu = kernels.gpu();
         let spare = gpu.allocate(Pool::Scratch, "quotient", self.quotient.bytes())?;
         let mut steps = Steps::new(gpu.limits());
-        let span = self.quotient.record(&mut steps, &a, &b, &spare);
+        let span = self.quotient.record(&mut steps, a, b, &spare);
         let h = Scalars { span, scale: self.quotient.scale(), format: kernels.format() };
+        let witness = Scalars { span: witness, scale: kernels.format().fr_unmont(), format: kernels.format() };
         let options = |stage| Options { stage: Some(stage), costs: self.costs, ..Options::PINNED };
         // The MSMs run one after the other and share their scratch memory.
         let work = Work::lease(kernels, self.room)?;
@@ -219,15 +219,7 @@ impl GpuBackend {
     pub(crate) fn read_back(&self, ran: Ran) -> Result<(Sums, Vec<Interval>), ProveError> {
         let Ran { submitted, queries } = ran;
         let (rows, intervals) = self.kernels.collect(submitted)?;
-        let mut rows = rows.into_iter();
-        let sums = Sums {
-            h: sum(&queries.h, &mut rows)?,
-            l: sum(&queries.l, &mut rows)?,
-            a: sum(&queries.a, &mut rows)?,
-            b_g1: sum(&queries.b_g1, &mut rows)?,
-            b_g2: sum(&queries.b_g2, &mut rows)?,
-        };
-        Ok((sums, intervals))
+        Ok((queries.sums(rows)?, intervals))
     }
 }
 
@@ -245,13 +237,6 @@ pub(crate) struct Words {
     a: Vec<[u64; 4]>,
     b: Vec<[u64; 4]>,
     witness: Vec<[u64; 4]>,
-}
-
-/// An assignment on the device.
-pub(crate) struct Inputs {
-    a: Span,
-    b: Span,
-    witness: Scalars,
 }
 
 /// A proof's work that only has to be submitted.
@@ -280,6 +265,26 @@ impl Queries {
         let rows = [self.h.rows(), self.l.rows(), self.a.rows(), self.b_g1.rows(), self.b_g2.rows()];
         rows.into_iter().flatten().collect()
     }
+
+    /// The sums out of these. Each ends in 255 doublings one after the other, half a millisecond in G2, so all five are
+    /// made at the same time.
+    fn sums(&self, rows: Vec<Vec<u8>>) -> Result<Sums, MsmError> {
+        let mut rows = rows.into_iter();
+        // An MSM over an empty query reads nothing back; a proof's other queries still do.
+        let mut of = |read: Option<&Span>| read.and_then(|_| rows.next()).unwrap_or_default();
+        let (h, l, a) = (of(self.h.rows()), of(self.l.rows()), of(self.a.rows()));
+        let (b_g1, b_g2) = (of(self.b_g1.rows()), of(self.b_g2.rows()));
+        let (b_g2, ((h, l), (a, b_g1))) = rayon::join(
+            || self.b_g2.sum(&b_g2),
+            || {
+                rayon::join(
+                    || rayon::join(|| self.h.sum(&h), || self.l.sum(&l)),
+                    || rayon::join(|| self.a.sum(&a), || self.b_g1.sum(&b_g1)),
+                )
+            },
+        );
+        Ok(Sums { a: a?, b_g1: b_g1?, b_g2: b_g2?, h: h?, l: l? })
+    }
 }
 
 impl Backend for GpuBackend {
@@ -292,11 +297,8 @@ impl Backend for GpuBackend {
         assignment.check(&self.key)?;
         let log = &mut Vec::new();
         let begin = Instant::now();
-        let inputs = self.upload(&Self::words(assignment, self.key.log2_domain))?;
+        let ready = self.upload(|| Self::words(assignment, self.key.log2_domain))?;
         host(log, "upload", begin);
-        let begin = Instant::now();
-        let ready = self.record(inputs)?;
-        host(log, "record", begin);
         let begin = Instant::now();
         let ran = self.compute(ready, &|| false)?;
         host(log, "compute", begin);

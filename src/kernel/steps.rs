@@ -140,7 +140,9 @@ impl Kernels {
                 pipelines.push(self.get(kernel)?);
             }
         }
-        let mut clock = gpu.clock();
+        // Stages and clears begin passes.
+        let passes = 1 + steps.list().iter().filter(|step| !matches!(step, Step::Dispatch { .. })).count();
+        let mut clock = gpu.clock(passes);
         let encoded = gpu.scoped(|device| {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("parameters"),
