@@ -250,14 +250,20 @@ fn element(bytes: &[u8]) -> Fq {
 
 /// Scalars in arkworks' Montgomery words (`x * 2^256`), 32 bytes each.
 pub fn fr_bytes(scalars: &[Fr]) -> Vec<u8> {
-    bytemuck::cast_slice(&fr_words(scalars, &[], scalars.len())).to_vec()
+    let mut bytes = vec![0; 32 * scalars.len()];
+    bytes.par_chunks_mut(32 << 12).enumerate().for_each(|(index, block)| fr_write(scalars, &[], index << 17, block));
+    bytes
 }
 
-/// The same as words, `first` and then `second`, filled up with zeros to `length`: one pass over fresh memory, by all
-/// threads of the pool.
-pub(crate) fn fr_words(first: &[Fr], second: &[Fr], length: usize) -> Vec<[u64; 4]> {
-    let word = |i: usize| first.get(i).or_else(|| second.get(i - first.len())).map_or([0; 4], |x| x.0.0);
-    (0..length).into_par_iter().with_min_len(1 << 12).map(word).collect()
+/// Writes such bytes of `first`, then `second`, then zeros, from byte `at`, a multiple of 32, on.
+pub(crate) fn fr_write(first: &[Fr], second: &[Fr], at: usize, block: &mut [u8]) {
+    debug_assert!(at.is_multiple_of(32) && block.len().is_multiple_of(32), "parts of scalars");
+    for (i, bytes) in (at / 32..).zip(block.chunks_exact_mut(32)) {
+        let scalar = first.get(i).or_else(|| second.get(i - first.len()));
+        for (word, bytes) in scalar.map_or([0; 4], |x| x.0.0).into_iter().zip(bytes.chunks_exact_mut(8)) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
 }
 
 /// Scalars from arkworks' Montgomery words below `2r`.

@@ -7,6 +7,7 @@
 
 use std::{
     collections::VecDeque,
+    ops::Range,
     sync::{Arc, Mutex, OnceLock},
 };
 
@@ -20,6 +21,8 @@ const RING: usize = 32;
 const FILL: usize = 1 << 20;
 /// Threads of a fill: more than eight gain nothing.
 const FILLERS: usize = 8;
+/// Bytes that a thread makes at a time, before they go to mapped memory: they stay in its first cache.
+const BLOCK: usize = 8 << 10;
 
 struct Slot {
     buffer: wgpu::Buffer,
@@ -57,18 +60,32 @@ impl Gpu {
     /// Writes `data` to the start of `span`. Returns when the bytes have left host memory; kernels submitted later see
     /// them, and nothing waits for kernels submitted earlier unless more than the ring's bound is on its way.
     pub fn upload(&self, span: &Span, data: &[u8]) -> Result<(), DeviceError> {
+        self.upload_with(span, data.len(), &|at, block| block.copy_from_slice(&data[at..at + block.len()]))
+    }
+
+    /// The same for `length` bytes that `write` makes, from a given one on as many as there is room for, where they start
+    /// at a multiple of 32. Several threads ask at the same time. No memory but that of the staging ring is touched:
+    /// fresh pages of a vector in between would take longer than the copy.
+    pub(crate) fn upload_with(
+        &self,
+        span: &Span,
+        length: usize,
+        write: &(dyn Fn(usize, &mut [u8]) + Sync),
+    ) -> Result<(), DeviceError> {
         self.own("an upload", [span])?;
-        if data.len() as u64 > span.size() {
-            let (bytes, limit) = (data.len() as u64, span.size());
+        if length as u64 > span.size() {
+            let (bytes, limit) = (length as u64, span.size());
             return Err(DeviceError::OutOfMemory { what: "an upload".into(), bytes, limit });
         }
-        for (index, piece) in data.chunks(self.chunk() as usize).enumerate() {
-            let at = span.offset() + index as u64 * self.chunk();
+        let chunk = (self.chunk() / 32).max(1) * 32;
+        for first in (0..length).step_by(chunk as usize) {
+            let at = span.offset() + first as u64;
+            let piece = first..length.min(first + chunk as usize);
             let buffer = self.staging()?;
             // Copies move whole words; a ragged tail is padded with zeros, inside the span because spans are too.
             let padded = piece.len().next_multiple_of(4) as u64;
             let mut view = buffer.get_mapped_range_mut(..padded).map_err(|e| self.invalid("an upload", &e))?;
-            fill(view.slice(..), piece);
+            fill(view.slice(..), piece, write);
             drop(view);
             buffer.unmap();
             let submitted = self.scoped(|device| {
@@ -187,28 +204,37 @@ pub(crate) fn copy_out(encoder: &mut wgpu::CommandEncoder, spans: &[&Span], targ
     at
 }
 
-/// Copies `source` to the start of mapped memory by several threads, and zeroes the rest of it. The threads are its own:
+/// Has the bytes `piece` made at the start of mapped memory by several threads, and zeroes the rest of it. The threads are its own:
 /// callers may be workers of a pool, and a pool's worker that waits takes up other work, which could be another proof.
 #[expect(unsafe_code, reason = "wgpu's write-only views can not be sent to other threads")]
-fn fill(mut target: wgpu::WriteOnly<'_, [u8]>, source: &[u8]) {
-    assert!(source.len() <= target.len(), "fill beyond the mapping");
-    if source.len() < target.len() {
-        target.slice(source.len()..).fill(0);
+fn fill(mut target: wgpu::WriteOnly<'_, [u8]>, piece: Range<usize>, write: &(dyn Fn(usize, &mut [u8]) + Sync)) {
+    let length = piece.len();
+    assert!(length <= target.len(), "fill beyond the mapping");
+    if length < target.len() {
+        target.slice(length..).fill(0);
     }
     let start = target.as_raw_ptr().cast::<u8>().as_ptr() as usize;
-    // SAFETY: `target` is borrowed mutably for the whole call and at least as long as `source`; each piece is written by
-    // one thread, to a range of its own, and all threads have ended when the scope does.
-    let copy = move |at: usize, piece: &[u8]| unsafe {
-        std::ptr::copy_nonoverlapping(piece.as_ptr(), (start + at) as *mut u8, piece.len());
+    // SAFETY: `target` is borrowed mutably for the whole call and has at least `length` bytes; each range of them is
+    // written by one thread, and all threads have ended when the scope does.
+    let copy = move |at: usize, block: &[u8]| unsafe {
+        std::ptr::copy_nonoverlapping(block.as_ptr(), (start + at) as *mut u8, block.len());
+    };
+    let part = |range: Range<usize>| {
+        let mut block = [0; BLOCK];
+        for at in range.clone().step_by(BLOCK) {
+            let block = &mut block[..BLOCK.min(range.end - at)];
+            write(piece.start + at, block);
+            copy(at, block);
+        }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(FILLERS);
-    let share = source.len().div_ceil(threads).max(FILL);
-    if source.len() <= share {
-        return copy(0, source);
+    let share = length.div_ceil(threads).max(FILL).next_multiple_of(BLOCK);
+    if length <= share {
+        return part(0..length);
     }
     std::thread::scope(|scope| {
-        for (index, piece) in source.chunks(share).enumerate() {
-            scope.spawn(move || copy(index * share, piece));
+        for first in (0..length).step_by(share) {
+            scope.spawn(move || part(first..length.min(first + share)));
         }
     });
 }

@@ -20,8 +20,7 @@ use super::{Engine, EngineError};
 use crate::{
     device::Interval,
     groth16::{
-        Assignment, Backend, CpuBackend, GpuBackend, ProveError, ProvingKey, Ran, Ready, Sums, Words, assemble,
-        verifies,
+        Assignment, Backend, CpuBackend, GpuBackend, ProveError, ProvingKey, Ran, Ready, Sums, assemble, verifies,
     },
     pipeline::{self, Busy, Card, Pipeline, Place, Request, Stages},
 };
@@ -201,9 +200,8 @@ pub struct Work {
 }
 
 enum State {
-    /// All is done in `compute`, or nothing is left.
+    /// Nothing was done yet, or nothing is left.
     Host,
-    Words(Box<Words>),
     Ready(Box<Ready>),
     Ran(Box<Ran>),
     Sums(Box<Sums>),
@@ -262,15 +260,11 @@ impl Stages for ProofStages {
     }
 
     fn prepare(&self, task: &ProofTask) -> Result<Work, ProveError> {
-        let state = self.threads.install(|| {
+        self.threads.install(|| {
             task.assignment.check(&task.key.key)?;
-            task.assignment.satisfied()?;
-            Ok::<_, ProveError>(match self.engine.kernels() {
-                Some(_) => State::Words(Box::new(GpuBackend::words(&task.assignment, task.key.key.log2_domain()))),
-                None => State::Host,
-            })
+            task.assignment.satisfied()
         })?;
-        Ok(Work { assignment: task.assignment.clone(), key: None, state })
+        Ok(Work { assignment: task.assignment.clone(), key: None, state: State::Host })
     }
 
     fn load(&self, task: &ProofTask) -> Result<Loaded, ProveError> {
@@ -278,8 +272,8 @@ impl Stages for ProofStages {
     }
 
     fn upload(&self, key: &Arc<Loaded>, work: &mut Work) -> Result<(), ProveError> {
-        if let (Loaded::Gpu(backend), State::Words(words)) = (&**key, &work.state) {
-            work.state = State::Ready(Box::new(backend.upload(|| &**words)?));
+        if let Loaded::Gpu(backend) = &**key {
+            work.state = State::Ready(Box::new(backend.upload(&work.assignment)?));
         }
         work.key = Some(key.clone());
         Ok(())

@@ -10,17 +10,16 @@
 //! **Use.** [`GpuBackend::load`] uploads a key; [`super::Backend::sums`] may then be called any number of times.
 
 use std::{
-    borrow::Borrow,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use ark_bls12_381::{G1Projective, G2Projective};
+use ark_bls12_381::{Fr, G1Projective, G2Projective};
 
 use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
     device::{Interval, Pool, Span, leased},
-    encoding::fr_words,
+    encoding::fr_write,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
     msm::{self, Bases, Costs, MsmError, Options, Plan, Recorded, Room, Scalars, Work},
     ntt::{Domain, NttError, Quotient, root_of_unity},
@@ -156,33 +155,27 @@ impl GpuBackend {
         })
     }
 
-    /// The host's part of an upload.
-    pub(crate) fn words(assignment: &Assignment, log2_domain: u32) -> Words {
-        let Assignment { a, b, inputs, aux, .. } = assignment;
-        Words {
-            a: fr_words(a, &[], 1 << log2_domain),
-            b: fr_words(b, &[], 1 << log2_domain),
-            witness: fr_words(inputs, aux, inputs.len() + aux.len()),
-        }
-    }
-
-    /// The assignment to the device, and at the same time a list of everything that a proof runs, ready to be submitted.
-    /// Nothing waits for what runs there, unless the staging ring is full.
-    pub(crate) fn upload<W: Borrow<Words>>(&self, words: impl FnOnce() -> W + Send) -> Result<Ready, ProveError> {
+    /// The assignment, `a` and `b` over the whole domain, to the device, and at the same time a list of everything that a
+    /// proof runs, ready to be submitted. Nothing waits for what runs there, unless the staging ring is full.
+    pub(crate) fn upload(&self, assignment: &Assignment) -> Result<Ready, ProveError> {
         let gpu = self.kernels.gpu();
-        let lease = |what, length: usize| gpu.allocate(Pool::Scratch, what, 32 * length as u64);
+        let Assignment { a, b, inputs, aux, .. } = assignment;
         let domain = 1 << self.key.log2_domain;
-        let [a, b] = [lease("a", domain)?, lease("b", domain)?];
-        let witness = lease("scalars", self.key.num_inputs + self.key.num_aux)?;
-        let fill = || {
-            let words = words();
-            let words = words.borrow();
-            let parts = [(&a, &words.a), (&b, &words.b), (&witness, &words.witness)];
-            parts.into_iter().try_for_each(|(span, words)| gpu.upload(span, bytemuck::cast_slice(words)))
-        };
-        let (filled, ready) = rayon::join(fill, || self.record([&a, &b], witness.clone()));
-        filled?;
-        ready
+        let parts: [(_, &[Fr], &[Fr], usize); 3] =
+            [("a", a, &[], domain), ("b", b, &[], domain), ("scalars", inputs, aux, inputs.len() + aux.len())];
+        let mut spans = Vec::new();
+        for (what, _, _, length) in parts {
+            spans.push(gpu.allocate(Pool::Scratch, what, 32 * length as u64)?);
+        }
+        let [a, b, witness] = &spans[..] else { unreachable!("three parts") };
+        // A thread of its own, as for filling: a pool's worker that waits could take up another proof.
+        std::thread::scope(|scope| {
+            let recording = scope.spawn(|| self.record([a, b], witness.clone()));
+            for (span, (_, first, second, length)) in spans.iter().zip(parts) {
+                gpu.upload_with(span, 32 * length, &|at, block| fr_write(first, second, at, block))?;
+            }
+            recording.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     fn record(&self, [a, b]: [&Span; 2], witness: Span) -> Result<Ready, ProveError> {
@@ -230,13 +223,6 @@ pub struct Memory {
     pub key: u64,
     /// Inputs and scratch of one proof at its peak.
     pub proof: u64,
-}
-
-/// An assignment as the device takes it: Montgomery words, `a` and `b` over the whole domain.
-pub(crate) struct Words {
-    a: Vec<[u64; 4]>,
-    b: Vec<[u64; 4]>,
-    witness: Vec<[u64; 4]>,
 }
 
 /// A proof's work that only has to be submitted.
@@ -297,7 +283,7 @@ impl Backend for GpuBackend {
         assignment.check(&self.key)?;
         let log = &mut Vec::new();
         let begin = Instant::now();
-        let ready = self.upload(|| Self::words(assignment, self.key.log2_domain))?;
+        let ready = self.upload(assignment)?;
         host(log, "upload", begin);
         let begin = Instant::now();
         let ran = self.compute(ready, &|| false)?;

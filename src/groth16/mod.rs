@@ -41,7 +41,7 @@ use serde::{Serialize, Serializer};
 pub use assignment::{Assignment, AssignmentError};
 pub use cpu::CpuBackend;
 pub use gpu::{GpuBackend, Memory};
-pub(crate) use gpu::{Ran, Ready, Words};
+pub(crate) use gpu::{Ran, Ready};
 pub use key::{KeyError, MAX_LOG2_DOMAIN, ProvingKey, Query, Shape};
 pub use proof::{PROOF_BYTES, ProofBytesError, proof_from_bytes, proof_to_bytes};
 pub use prove::{ProveError, Proved, Prover};

@@ -170,12 +170,9 @@ pub struct Scalars {
 impl Scalars {
     /// Uploads field elements as they lie in memory; the device takes the Montgomery factor away.
     pub fn upload(kernels: &Kernels, scalars: &[Fr]) -> Result<Self, DeviceError> {
-        Self::store(kernels, &encoding::fr_words(scalars, &[], scalars.len()))
-    }
-
-    /// The same from words.
-    pub(crate) fn store(kernels: &Kernels, words: &[[u64; 4]]) -> Result<Self, DeviceError> {
-        let span = kernels.gpu().store(Pool::Scratch, "scalars", bytemuck::cast_slice(words))?;
+        let (gpu, bytes) = (kernels.gpu(), 32 * scalars.len());
+        let span = gpu.allocate(Pool::Scratch, "scalars", bytes as u64)?;
+        gpu.upload_with(&span, bytes, &|at, block| encoding::fr_write(scalars, &[], at, block))?;
         let format = kernels.format();
         Ok(Self { span, scale: format.fr_unmont(), format })
     }
