@@ -3,7 +3,7 @@
 @group(0) @binding(2) var<storage, read_write> data1: array<FrWords>;
 @group(0) @binding(3) var<storage, read_write> data2: array<FrWords>;
 @group(0) @binding(4) var<storage, read_write> data3: array<FrWords>;
-@group(0) @binding(5) var<storage, read> inner: array<FrFixed>;
+@group(0) @binding(5) var<storage, read> inner: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> factors: array<FrWords>;
 
 fn vector_get(place: u32) -> FrWords {

@@ -7,7 +7,7 @@
 // time wants its input; the two levels of a step join elements whose places differ in bits q and q + 1. With an odd
 // number of rows' bits the last step repeats a bit and leaves out its first level.
 //
-// Twiddles lie as a heap: those of the level that joins halves of h elements are inner[h .. 2 h]. Over a coset of the
+// Twiddles lie as a heap: those of the level that joins halves of h elements are twiddle(h .. 2 h). Over a coset of the
 // rows (`shifted`) they hold the shift as well; otherwise those of the first level are 1, and half of the second's.
 //
 // Bounds: see `src/kernel/field/fixed.rs`. What comes in is tidy and below 2p. Each step begins with its elements 0 and
@@ -119,8 +119,8 @@ fn tile_levels(x: ptr<function, array<Fr, 4>>, taken: u32, lane: u32, acting: bo
                 var u = (*x)[1];
                 var v = (*x)[3];
                 let at = (half >> (1u - l)) + row;
-                if (!plain) { u = fr_mul_fixed(u, inner[at]); }
-                if (!plain || (l == 1u && half == 2u)) { v = fr_mul_fixed(v, inner[at + l * (half >> 1u)]); }
+                if (!plain) { u = fr_mul_fixed(u, twiddle(at)); }
+                if (!plain || (l == 1u && half == 2u)) { v = fr_mul_fixed(v, twiddle(at + l * (half >> 1u))); }
                 let even = (*x)[0];
                 let odd = (*x)[2];
                 (*x)[0] = fr_add_loose(even, u);

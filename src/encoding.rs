@@ -138,6 +138,13 @@ impl Format {
         bytemuck::cast_slice(&scalars.par_iter().map(fixed).collect::<Vec<_>>()).to_vec()
     }
 
+    /// The same with the first 16 bytes of all before the next 16.
+    pub(crate) fn fr_fixed_planes(self, scalars: &[Fr]) -> Vec<u8> {
+        let (rows, size) = (self.fr_fixed_bytes(scalars), self.fr_fixed_size() as usize);
+        let plane = |at: usize| rows.chunks_exact(size).flat_map(move |row| &row[at..at + 16]);
+        (0..size).step_by(16).flat_map(plane).copied().collect()
+    }
+
     /// Bytes of affine points, 96 each.
     pub fn g1_bytes(self, points: &[G1Affine]) -> Vec<u8> {
         let shift = self.fq_shift();

@@ -27,6 +27,7 @@ pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
             Piece::Fr => super::field::fr(format, code),
             Piece::Fq => super::field::fq(format, code),
             Piece::Fq2 => super::field::fq2(format, code),
+            Piece::Fixed => super::field::fixed(format, code),
             Piece::Tile => super::field::tile(format, code),
             Piece::File(text) => (*text).into(),
             Piece::ByCode { unrolled, compact } => match code {

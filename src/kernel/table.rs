@@ -14,7 +14,9 @@ pub enum Piece {
     Fq,
     /// After it, the product of its quadratic extension.
     Fq2,
-    /// Arithmetic of transforms over the scalar field, and the exchange of a tile's elements.
+    /// Arithmetic of transforms over the scalar field.
+    Fixed,
+    /// The same, the twiddles of a tile, and the exchange of its elements.
     Tile,
     /// A file of `shaders/`.
     File(&'static str),
@@ -306,7 +308,7 @@ pub static PROBE_FR: Kernel = kernel!(
 );
 /// Test-only: arithmetic of transforms.
 pub static PROBE_FIXED: Kernel =
-    kernel!("probe_fixed", [Fr, Piece::Tile, file!("probe_fixed")], [Write, Read, Write], ProbeParams, 64);
+    kernel!("probe_fixed", [Fr, Piece::Fixed, file!("probe_fixed")], [Write, Read, Write], ProbeParams, 64);
 /// Base-field functions, one at a time.
 pub static PROBE_FQ: Kernel = kernel!(
     "probe_fq" = "probe",

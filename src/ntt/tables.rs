@@ -122,7 +122,7 @@ pub(super) fn passes(kernels: &Kernels, plan: &Plan, order: Order, twist: &Twist
     let mut plain: BTreeMap<u32, Span> = BTreeMap::new();
     let pass = |law: Law| {
         let bits = plan.digits[law.digit];
-        let fresh = || store(&format.fr_fixed_bytes(&heap(bits, law.root, law.shift)));
+        let fresh = || store(&format.fr_fixed_planes(&heap(bits, law.root, law.shift)));
         let shifted = law.shift != Fr::ONE;
         let inner = match plain.get(&bits) {
             Some(inner) if !shifted => inner.clone(),

@@ -281,10 +281,14 @@ pub fn fr(format: Format, code: Code) -> String {
     field.emit() + &field.is_zero()
 }
 
-/// Arithmetic of transforms over the scalar field (`fixed.rs`), and `tile_exchange`.
+/// Arithmetic of transforms over the scalar field: `fixed.rs`.
+pub fn fixed(format: Format, code: Code) -> String {
+    Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, code, format.fr()).emit_fixed()
+}
+
+/// The same with `twiddle` and `tile_exchange`.
 pub fn tile(format: Format, code: Code) -> String {
-    let field = Field::new::<ark_bls12_381::Fr, 4>("fr", "Fr", format, code, format.fr());
-    field.emit_fixed() + &fixed::exchange(format)
+    fixed(format, code) + &fixed::twiddle(format) + &fixed::exchange(format)
 }
 
 /// The base field: type `Fq`, functions `fq_*`.
