@@ -21,7 +21,7 @@ use prooflane::{
     groth16::{Assignment, GpuBackend, ProvingKey, proof_to_bytes},
     pipeline::{JobOptions, Locks, Options, Utilisation},
     sapling::{Case, Circuit, parameters, proving_key},
-    synthetic::MostlyBits,
+    synthetic::{Kind, Synthetic},
 };
 use record::Row;
 
@@ -38,7 +38,7 @@ fn spend() -> (Arc<ProvingKey>, Arc<Assignment>) {
 }
 
 fn synthetic(log2: u32) -> (Arc<ProvingKey>, Arc<Assignment>) {
-    let circuit = MostlyBits { log2, seed: 1 };
+    let circuit = Synthetic { kind: Kind::Bits, log2, seed: 1 };
     (Arc::new(circuit.key().expect("a key")), Arc::new(circuit.assignment().expect("an assignment")))
 }
 
