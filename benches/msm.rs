@@ -228,6 +228,6 @@ fn main() {
     for log_n in sizes().step_by(2).filter(|log_n| *log_n <= CPU_UP_TO) {
         baselines(&mut criterion, log_n, &rows);
     }
-    rows.finish("MSM, uniform scalars, resident bases", "bases");
+    rows.finish("MSM, uniform scalars, resident bases", "bases", &["uniform"]);
     criterion.final_summary();
 }

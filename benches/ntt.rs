@@ -273,6 +273,6 @@ fn main() {
     for log_n in sizes().filter(|log_n| *log_n <= CPU_UP_TO) {
         on_cpu(&mut criterion, log_n, &rows);
     }
-    rows.finish("Transforms of vectors on the device", "elements");
+    rows.finish("Transforms of vectors on the device", "elements", &["uniform"]);
     criterion.final_summary();
 }

@@ -2,7 +2,7 @@
 //! to four workers. Every proof is verified by pairing, and held against the sequential prover's bytes.
 //!
 //! Partitions are Sapling Spend proofs under the ceremony's key, and (`PROOFLANE_LOG2=20`, for one) a circuit of that many
-//! constraints of which nine in ten have bits for variables, under a key that arkworks generates. A first job of each
+//! constraints of which nine in ten have bits for variables, under a synthetic key. A first job of each
 //! pipeline loads the key and is not counted. `PROOFLANE_RECORD=<dir>` appends rows to `<dir>/<date>.csv`,
 //! `PROOFLANE_TIMELINE=<dir>` writes a picture and a Chrome trace of each configuration's last job.
 
@@ -21,7 +21,7 @@ use prooflane::{
     groth16::{Assignment, GpuBackend, ProvingKey, proof_to_bytes},
     pipeline::{JobOptions, Locks, Options, Utilisation},
     sapling::{Case, Circuit, parameters, proving_key},
-    synthetic::MostlyBits,
+    synthetic::{Kind, Synthetic},
 };
 use record::Row;
 
@@ -38,7 +38,7 @@ fn spend() -> (Arc<ProvingKey>, Arc<Assignment>) {
 }
 
 fn synthetic(log2: u32) -> (Arc<ProvingKey>, Arc<Assignment>) {
-    let circuit = MostlyBits { log2, seed: 1 };
+    let circuit = Synthetic { kind: Kind::Bits, log2, seed: 1 };
     (Arc::new(circuit.key().expect("a key")), Arc::new(circuit.assignment().expect("an assignment")))
 }
 

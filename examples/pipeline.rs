@@ -6,11 +6,11 @@ use prooflane::{
     engine::{Engine, PipelineOptions, ProofTask, SharedKey, pipeline},
     groth16::proof_to_bytes,
     pipeline::{JobError, JobOptions},
-    synthetic::MostlyBits,
+    synthetic::{Kind, Synthetic},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let circuit = MostlyBits { log2: 8, seed: 1 };
+    let circuit = Synthetic { kind: Kind::Bits, log2: 8, seed: 1 };
     let key = SharedKey::new(Arc::new(circuit.key()?));
     let assignment = Arc::new(circuit.assignment()?);
     // Several engines share the work.

@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("arkworks", &["groth16"]),
     ("bellman", &["groth16"]),
     ("sapling", &["bellman", "groth16", "formats"]),
-    ("synthetic", &["arkworks", "groth16"]),
+    ("synthetic", &["groth16"]),
     ("pipeline", &[]),
     ("engine", &["pipeline", "groth16", "msm", "ntt", "kernel", "device", "encoding"]),
     // The command line is another crate, which sees the public library only.

@@ -1,4 +1,4 @@
-//! The rows of a run as a picture: time over size, both logarithmic, a line for each group and variant.
+//! The rows of a run as a picture: time over size, both logarithmic, a line for each group, variant and distribution.
 
 use std::{collections::BTreeMap, error::Error, path::Path};
 
@@ -6,12 +6,19 @@ use plotters::prelude::*;
 
 use super::record::{Row, median};
 
-/// Draws the uniform rows; says whether there was anything to draw.
-pub(super) fn draw(path: &Path, rows: &[Row], caption: &str, of: &str) -> Result<bool, Box<dyn Error>> {
+/// Draws the rows of some distributions; says whether there was anything to draw.
+pub(super) fn draw(
+    path: &Path,
+    rows: &[Row],
+    caption: &str,
+    of: &str,
+    distributions: &[&str],
+) -> Result<bool, Box<dyn Error>> {
     let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.distribution == "uniform") {
+    for row in rows.iter().filter(|row| distributions.contains(&row.distribution.as_str())) {
         let at = (f64::from(row.log2n.unwrap_or_default()), median(&row.times).as_secs_f64() * 1e3);
-        lines.entry(format!("{} {}", row.group, row.variant)).or_default().push(at);
+        let distribution = if distributions.len() > 1 { &row.distribution } else { "" };
+        lines.entry(format!("{} {} {distribution}", row.group, row.variant)).or_default().push(at);
     }
     let points: Vec<(f64, f64)> = lines.values().flatten().copied().collect();
     let range = |of: fn(&(f64, f64)) -> f64| {

@@ -33,6 +33,12 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+/// The median in milliseconds.
+#[allow(dead_code, reason = "not every bench has times beside its rows'")]
+pub(crate) fn median_ms(times: &[Duration]) -> f64 {
+    ms(record::median(times))
+}
+
 /// The adapter under test, `PROOFLANE_ADAPTER` or the best, named on standard output.
 pub(crate) fn open() -> Gpu {
     let Ok(select) = std::env::var("PROOFLANE_ADAPTER").unwrap_or_default().parse();
@@ -56,6 +62,7 @@ pub(crate) fn sizes(gpu: &Gpu, software: RangeInclusive<u32>, hardware: RangeInc
 }
 
 /// Device time by stage, in the order of their first begin.
+#[allow(dead_code, reason = "provers tell their stages themselves")]
 pub(crate) fn stages(intervals: Vec<Interval>) -> Vec<(&'static str, Duration)> {
     let mut stages: Vec<(&'static str, Duration)> = Vec::new();
     for interval in intervals {
@@ -130,8 +137,8 @@ impl Rows {
         self.rows.borrow_mut().push(row);
     }
 
-    /// Prints all rows, and draws the uniform ones in `target/<bench>.svg`.
-    pub(crate) fn finish(self, caption: &str, of: &str) {
+    /// Prints all rows, and draws those of some distributions in `target/<bench>.svg`.
+    pub(crate) fn finish(self, caption: &str, of: &str, distributions: &[&str]) {
         let rows = self.rows.into_inner();
         println!("\n{:<34} {:>10} {:>10} {:>10}", "checked", "median ms", "min ms", "device ms");
         for row in &rows {
@@ -142,7 +149,7 @@ impl Rows {
             println!("{name:<34} {:>10.3} {:>10.3} {device:>10}", ms(record::median(&row.times)), ms(min));
         }
         let picture = format!("target/{}.svg", self.bench);
-        match chart::draw(picture.as_ref(), &rows, caption, of) {
+        match chart::draw(picture.as_ref(), &rows, caption, of, distributions) {
             Ok(true) => println!("drawn in {picture}"),
             Ok(false) => {}
             Err(error) => println!("{picture} could not be drawn: {error}"),

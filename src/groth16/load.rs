@@ -101,6 +101,15 @@ impl TryFrom<&ark_groth16::ProvingKey<Bls12_381>> for ProvingKey {
     type Error = KeyError;
 
     fn try_from(key: &ark_groth16::ProvingKey<Bls12_381>) -> Result<Self, KeyError> {
+        key.clone().try_into()
+    }
+}
+
+/// Without a copy of the points.
+impl TryFrom<ark_groth16::ProvingKey<Bls12_381>> for ProvingKey {
+    type Error = KeyError;
+
+    fn try_from(key: ark_groth16::ProvingKey<Bls12_381>) -> Result<Self, KeyError> {
         let inputs = key.vk.gamma_abc_g1.len();
         if inputs == 0 {
             return Err(KeyError::NoInputs);
@@ -119,14 +128,14 @@ impl TryFrom<&ark_groth16::ProvingKey<Bls12_381>> for ProvingKey {
             return Err(KeyError::Domain { found: key.h_query.len() });
         }
         Self {
-            vk: key.vk.clone(),
+            vk: key.vk,
             beta_g1: key.beta_g1,
             delta_g1: key.delta_g1,
-            a: without_infinity(&key.a_query, 0),
-            b_g1: without_infinity(&key.b_g1_query, 0),
-            b_g2: without_infinity(&key.b_g2_query, 0),
-            h: key.h_query.clone(),
-            l: without_infinity(&key.l_query, inputs as u32),
+            a: without_infinity(key.a_query, 0),
+            b_g1: without_infinity(key.b_g1_query, 0),
+            b_g2: without_infinity(key.b_g2_query, 0),
+            h: key.h_query,
+            l: without_infinity(key.l_query, inputs as u32),
             num_inputs: inputs,
             num_aux: aux,
             log2_domain: log2_of_rows(domain)?,
@@ -171,8 +180,9 @@ fn full<P: AffineRepr>(query: &'static str, bases: Vec<P>, index: Vec<u32>) -> R
 }
 
 /// A query of a format that marks absent variables by infinity; `first` is its first variable.
-fn without_infinity<P: AffineRepr>(points: &[P], first: u32) -> Query<P> {
-    let present = (first..).zip(points).filter(|(_, point)| !point.is_zero());
-    let (index, bases) = present.map(|(place, point)| (place, *point)).unzip();
+fn without_infinity<P: AffineRepr>(mut bases: Vec<P>, first: u32) -> Query<P> {
+    let present = (first..).zip(&bases).filter(|(_, point)| !point.is_zero());
+    let index = present.map(|(place, _)| place).collect();
+    bases.retain(|point| !point.is_zero());
     Query { bases, index }
 }

@@ -21,7 +21,7 @@ use prooflane::{
     engine::{Engine, PipelineOptions, ProofStages, ProofTask, SharedKey, pipeline},
     groth16::{Assignment, ProvingKey},
     pipeline::{Bytes, JobOptions, Pipeline, Timeline, Utilisation},
-    synthetic::MostlyBits,
+    synthetic::{Kind, Synthetic},
 };
 use serde::Serialize;
 
@@ -218,7 +218,7 @@ type Made = (&'static str, Arc<ProvingKey>, Arc<Assignment>);
 fn circuit(flags: &Partitions) -> Result<Made, Failure> {
     match flags.circuit {
         PartitionCircuit::Bits => {
-            let circuit = MostlyBits { log2: flags.log2.unwrap_or(LOG2), seed: flags.seed };
+            let circuit = Synthetic { kind: Kind::Bits, log2: flags.log2.unwrap_or(LOG2), seed: flags.seed };
             let key = circuit.key().map_err(Failure::failed)?;
             Ok(("bits", Arc::new(key), Arc::new(circuit.assignment().map_err(Failure::failed)?)))
         }
