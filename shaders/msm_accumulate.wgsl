@@ -1,7 +1,7 @@
 // Sorted items into buckets: entries, or what rounds of pairs made of them (`msm_pair`). Every thread takes the same
 // number of consecutive items, wherever bucket boundaries fall: a run of entries of one bucket that lies inside a
 // thread's chunk is summed and stored; a run that crosses a chunk's border leaves a partial sum, and `msm_merge` sums
-// those the same way until none is left. So the work is even for any distribution of digits, a bucket that holds
+// those the same way until none is left. What a bucket holds from earlier pieces of the bases goes in where its run begins. So the work is even for any distribution of digits, a bucket that holds
 // everything included.
 //
 // A thread owns two partial slots. Slot 2t is its first run, if that began in an earlier chunk; slot 2t+1 its last
@@ -17,6 +17,8 @@ struct AccumulateParams {
     threads: u32,
     // Rounds of pairs before: 2^rounds entries are one item, which is a point; else an entry is an item.
     rounds: u32,
+    // 1 if buckets hold sums of earlier pieces, to which this one is added; else they hold nothing yet.
+    onto: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: AccumulateParams;
@@ -55,6 +57,7 @@ fn msm_accumulate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
         var began_before = false;
         if (key == 0u) { began_before = start != 0u; } else { began_before = end_of(key - 1u) != start; }
         var sum = xyzz_infinity();
+        var begins = !began_before;
         for (var at = start; at < stop; at++) {
             if (at == end) {
                 if (began_before) {
@@ -64,10 +67,15 @@ fn msm_accumulate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
                     buckets[key] = xyzz_pack(sum);
                 }
                 began_before = false;
-                sum = xyzz_infinity();
+                begins = true;
                 key += 1u;
                 if (end_of(key) <= at) { key = bucket_of(at, key + 1u); }
                 end = end_of(key);
+            }
+            if (begins) {
+                begins = false;
+                sum = xyzz_infinity();
+                if (params.onto != 0u) { sum = xyzz_unpack(buckets[key]); }
             }
             var negative = false;
             var words: AffineWords;

@@ -103,6 +103,8 @@ twins! {
         threads: u32,
         /// Rounds of pairs before.
         rounds: u32,
+        /// 1 if buckets hold sums of earlier pieces.
+        onto: u32,
     }
     /// `shaders/msm_join.wgsl`.
     JoinParams {

@@ -18,7 +18,7 @@ const INVERSIONS: u64 = 8;
 /// Chunks of bases are multiples of this, so that their spans keep the alignment of bindings.
 const GRAIN: usize = 64;
 
-/// A piece of the bases that fits the device's bindings. Pieces are summed one after the other.
+/// A piece of the bases that fits the device's bindings. Pieces are added to the same buckets, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// Bases.
@@ -107,7 +107,12 @@ impl Plan {
         }
         let fits = |window: u32| (group.sum_bytes() << (window - 1)) <= limits.binding;
         let costs = &options.costs[group as usize];
-        let estimate = |window: u32| costs.estimate(n, window, options.tables);
+        let pieces = |window: u32| {
+            let windows = BITS.div_ceil(window);
+            let longest = longest(group, limits, windows.div_ceil(sets(windows, options.tables)));
+            n.div_ceil(longest.max(1)).max(1)
+        };
+        let estimate = |window: u32| costs.estimate(n, pieces(window), window, options.tables);
         let window = match options.window {
             Some(window) if (2..=MAX_WINDOW).contains(&window) && fits(window) => window,
             Some(window) => {
@@ -139,7 +144,7 @@ impl Plan {
             };
             (1..=sets).rev().find(fits)
         };
-        let by_cost = || costs.rounds(n, window, options.tables);
+        let by_cost = || costs.rounds(n, chunks.len().max(1), window, options.tables);
         let wanted = options.rounds.unwrap_or_else(by_cost);
         let (round_count, batch) = (0..=wanted.min(MAX_ROUNDS))
             .rev()
@@ -228,9 +233,9 @@ impl Plan {
         if self.n == 0 { 0 } else { leased(self.rows_bytes()) }
     }
 
-    /// Bytes of the window sums: a row for each reduction of each piece.
+    /// Bytes of the window sums: a row for each reduction.
     pub(super) fn rows_bytes(&self) -> u64 {
-        self.row_bytes() * self.chunks.len() as u64 * u64::from(self.sets.div_ceil(self.reduced))
+        self.row_bytes() * u64::from(self.sets.div_ceil(self.reduced))
     }
 
     /// The scratch spans of a run.
@@ -346,7 +351,13 @@ fn least(group: Group, tables: u32) -> u64 {
     (widest(group) * GRAIN as u64 * u64::from(tables) + 4 * group.sum_bytes()).next_multiple_of(256)
 }
 
-/// Greedy pieces, each as long as every binding allows.
+/// Most bases of a piece, with all their multiples: a multiple of [`GRAIN`].
+fn longest(group: Group, limits: &Limits, tables: u32) -> usize {
+    let room = limits.binding - limits.binding.min(4 * group.sum_bytes());
+    (room / (widest(group) * u64::from(tables))) as usize / GRAIN * GRAIN
+}
+
+/// As few pieces as every binding allows, as even as may be.
 fn chunks(
     group: Group,
     n: usize,
@@ -354,15 +365,13 @@ fn chunks(
     limits: &Limits,
     tables: u32,
 ) -> Result<Vec<Chunk>, MsmError> {
-    let longest = ((limits.binding - limits.binding.min(4 * group.sum_bytes())) / (widest(group) * u64::from(tables)))
-        as usize
-        / GRAIN
-        * GRAIN;
+    let longest = longest(group, limits, tables);
     let scalars = (limits.binding / 32) as usize;
     let refuse = MsmError::Binding { needed: least(group, tables), limit: limits.binding };
     if n > 0 && (longest == 0 || scalars < GRAIN) {
         return Err(refuse);
     }
+    let longest = if n > 0 { n.div_ceil(n.div_ceil(longest)).next_multiple_of(GRAIN) } else { longest };
     let position = |i: usize| positions.map_or(i, |positions| positions[i] as usize);
     let mut pieces = Vec::new();
     let mut start = 0;

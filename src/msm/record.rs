@@ -30,7 +30,7 @@ use crate::{
 pub struct Recorded<G> {
     plan: Plan,
     format: Format,
-    /// A row for each reduction of each piece.
+    /// A row for each reduction.
     rows: Option<Span>,
     group: PhantomData<fn() -> G>,
 }
@@ -55,7 +55,6 @@ impl<G: Source> Recorded<G> {
             return Err(MsmError::Rows { found: bytes.len(), expected });
         }
         let (row, reduced) = (plan.row_bytes() as usize, plan.reduced as usize);
-        let reductions = (plan.sets as usize).div_ceil(reduced);
         let set_bytes = (plan.values() * plan.group.sum_bytes()) as usize;
         let horner = |sum: G, bit: &G| sum.double() + bit;
         let of_bits = |bytes: &[u8]| {
@@ -64,8 +63,7 @@ impl<G: Source> Recorded<G> {
             sums[1..].iter().rev().fold(G::zero(), horner) + sums[0]
         };
         let of_set = |set: usize| -> G {
-            let rows = bytes.chunks_exact(row).skip(set / reduced).step_by(reductions);
-            rows.map(|row| of_bits(&row[set % reduced * set_bytes..][..set_bytes])).sum()
+            of_bits(&bytes[set / reduced * row + set % reduced * set_bytes..][..set_bytes])
         };
         let sets: Vec<G> = (0..plan.sets as usize).into_par_iter().map(of_set).collect();
         let shift = |sum: G| (0..plan.window).fold(sum, |sum, _| sum.double());
@@ -181,29 +179,32 @@ fn write<G: Source>(
     let rows = gpu.allocate(Pool::Scratch, "msm window sums", plan.rows_bytes())?;
     let which = G::GROUP as usize;
     let stage = |steps: &mut Steps, part: &'static str| steps.stage(stage.unwrap_or(part));
+    let pieces: Vec<_> = plan.chunks.iter().zip(&bases.pieces).collect();
     let mut row_index = 0;
-    for (chunk, points) in plan.chunks.iter().zip(&bases.pieces) {
-        let n = chunk.bases.len() as u64;
-        let map = match positions {
-            Some(_) => bases.map.slice(4 * chunk.bases.start as u64, 4 * n),
-            None => bases.map.clone(),
-        };
-        let words = scalars.span.slice(32 * chunk.scalars.start as u64, 32 * chunk.scalars.len() as u64);
-        stage(steps, "msm sort");
-        let params = PlainParams {
-            group0: 0,
-            n: n as u32,
-            mapped: u32::from(positions.is_some()),
-            scalar0: if positions.is_some() { chunk.scalars.start as u32 } else { 0 },
-            scale: scalars.scale,
-        };
-        steps.dispatch(&MSM_PLAIN, n, params, &[&words, &map, plain]);
-        for batch in plan.batches() {
+    for batch in plan.batches() {
+        // Sets that are reduced together have their buckets side by side.
+        let at = if plan.reduced > plan.batch { batch.start } else { 0 };
+        let set = plan.buckets() * plan.group.sum_bytes();
+        let buckets = &all_buckets.slice(u64::from(at) * set, batch.len() as u64 * set);
+        for (piece, &(chunk, points)) in pieces.iter().enumerate() {
+            let n = chunk.bases.len() as u64;
             stage(steps, "msm sort");
-            // Sets that are reduced together have their buckets side by side.
-            let at = if plan.reduced > plan.batch { batch.start } else { 0 };
-            let set = plan.buckets() * plan.group.sum_bytes();
-            let buckets = &all_buckets.slice(u64::from(at) * set, batch.len() as u64 * set);
+            // Scalars of a lone piece stay plain for the next batch.
+            if batch.start == 0 || pieces.len() > 1 {
+                let map = match positions {
+                    Some(_) => bases.map.slice(4 * chunk.bases.start as u64, 4 * n),
+                    None => bases.map.clone(),
+                };
+                let words = scalars.span.slice(32 * chunk.scalars.start as u64, 32 * chunk.scalars.len() as u64);
+                let params = PlainParams {
+                    group0: 0,
+                    n: n as u32,
+                    mapped: u32::from(positions.is_some()),
+                    scalar0: if positions.is_some() { chunk.scalars.start as u32 } else { 0 },
+                    scale: scalars.scale,
+                };
+                steps.dispatch(&MSM_PLAIN, n, params, &[&words, &map, plain]);
+            }
             steps.clear(counts);
             let round_count = plan.rounds.len() as u32;
             if round_count > 0 {
@@ -254,7 +255,9 @@ fn write<G: Source>(
                 steps.dispatch(add, level.threads, params, &spans);
             }
             stage(steps, "msm accumulate");
-            steps.clear(buckets);
+            if piece == 0 {
+                steps.clear(buckets);
+            }
             for (depth, level) in plan.levels.iter().enumerate() {
                 let (from, to) = if depth % 2 == 0 {
                     ([keys1, partials1], [keys0, partials0])
@@ -263,8 +266,8 @@ fn write<G: Source>(
                 };
                 let (chunk, threads) = (level.chunk as u32, level.threads as u32);
                 if depth == 0 {
-                    let params =
-                        AccumulateParams { group0: 0, keys: plan.keys() as u32, chunk, threads, rounds: round_count };
+                    let (keys, onto) = (plan.keys() as u32, u32::from(piece > 0));
+                    let params = AccumulateParams { group0: 0, keys, chunk, threads, rounds: round_count, onto };
                     let spans = [points, counts, entries, buckets, to[0], to[1], sums];
                     steps.dispatch(&MSM_ACCUMULATE[which], level.threads, params, &spans);
                     stage(steps, "msm merge");
@@ -281,25 +284,25 @@ fn write<G: Source>(
                     );
                 }
             }
-            let sets = if plan.reduced > plan.batch { plan.sets } else { batch.len() as u32 };
-            if at + batch.len() as u32 != sets {
-                continue;
-            }
-            stage(steps, "msm reduce");
-            let result = rows.slice(row_index * row, row);
-            row_index += 1;
-            for (depth, fold) in plan.folds.iter().enumerate() {
-                let threads = u64::from(sets) * fold.values * fold.nodes;
-                let params = ReduceParams {
-                    group0: 0,
-                    values: fold.values as u32,
-                    nodes: fold.nodes as u32,
-                    threads: threads as u32,
-                };
-                let (from, to) = if depth % 2 == 0 { (all_buckets, folded) } else { (folded, all_buckets) };
-                let to = if depth + 1 == plan.folds.len() { &result } else { to };
-                steps.dispatch(&MSM_REDUCE[which], threads, params, &[from, to]);
-            }
+        }
+        let sets = if plan.reduced > plan.batch { plan.sets } else { batch.len() as u32 };
+        if at + batch.len() as u32 != sets {
+            continue;
+        }
+        stage(steps, "msm reduce");
+        let result = rows.slice(row_index * row, row);
+        row_index += 1;
+        for (depth, fold) in plan.folds.iter().enumerate() {
+            let threads = u64::from(sets) * fold.values * fold.nodes;
+            let params = ReduceParams {
+                group0: 0,
+                values: fold.values as u32,
+                nodes: fold.nodes as u32,
+                threads: threads as u32,
+            };
+            let (from, to) = if depth % 2 == 0 { (all_buckets, folded) } else { (folded, all_buckets) };
+            let to = if depth + 1 == plan.folds.len() { &result } else { to };
+            steps.dispatch(&MSM_REDUCE[which], threads, params, &[from, to]);
         }
     }
     recorded.rows = Some(rows);

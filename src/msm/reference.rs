@@ -61,7 +61,8 @@ fn msm_pair<G: Source>(items: &[(u32, G)]) -> Vec<(u32, G)> {
 }
 
 /// Runs of `(key, point)` summed in shares of `chunk`; what a share's border cuts comes back as partials.
-fn runs<G: Source>(items: &[(u32, G)], chunk: usize, threads: usize, buckets: &mut [G]) -> Vec<(u32, G)> {
+/// With `onto` a run begins with what its bucket holds.
+fn runs<G: Source>(items: &[(u32, G)], chunk: usize, threads: usize, onto: bool, buckets: &mut [G]) -> Vec<(u32, G)> {
     let mut partials = vec![(NONE, G::zero()); 2 * threads];
     for (t, share) in items.chunks(chunk).enumerate() {
         let key_at = |at: usize| items.get(at).map_or(NONE, |item| item.0);
@@ -71,11 +72,14 @@ fn runs<G: Source>(items: &[(u32, G)], chunk: usize, threads: usize, buckets: &m
             if key == NONE {
                 continue;
             }
-            let sum: G = run.iter().map(|(_, point)| *point).sum();
+            let mut sum: G = run.iter().map(|(_, point)| *point).sum();
             let at_start = std::ptr::eq(run.as_ptr(), share.as_ptr());
             let at_end = std::ptr::eq(run.as_ptr_range().end, share.as_ptr_range().end);
             let began_before = at_start && first > 0 && key_at(first - 1) == key;
             let goes_on = at_end && key_at(last) == key;
+            if onto && !began_before {
+                sum += buckets[key as usize];
+            }
             match (began_before, goes_on) {
                 (true, true) => {
                     partials[2 * t] = (key, sum);
@@ -116,7 +120,8 @@ fn msm_reduce<G: Source>(rows: &[Vec<G>]) -> Vec<Vec<G>> {
 
 /// The plan, carried out on the host.
 pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G {
-    let mut sets = vec![G::zero(); plan.sets as usize];
+    let keys = plan.buckets() as usize;
+    let mut all_buckets = vec![G::zero(); plan.sets as usize * keys];
     for piece in &plan.chunks {
         let scalars = &scalars[piece.scalars.clone()];
         let mut bases: Vec<G> = bases[piece.bases.clone()].iter().map(|&base| base.into()).collect();
@@ -139,24 +144,22 @@ pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G 
                     *end = items.partition_point(|item| item.0 as usize <= key);
                 }
             }
-            let mut buckets = vec![G::zero(); plan.keys() as usize];
+            let buckets = &mut all_buckets[batch.start as usize * keys..batch.end as usize * keys];
             for (depth, level) in plan.levels.iter().enumerate() {
                 let chunk = level.chunk as usize;
-                items = runs(&items, chunk, level.threads as usize, &mut buckets);
+                items = runs(&items, chunk, level.threads as usize, depth == 0, buckets);
                 if depth == 0 {
-                    msm_join(&mut items, &ends, chunk, plan.join as usize, &mut buckets);
+                    msm_join(&mut items, &ends, chunk, plan.join as usize, buckets);
                 }
-            }
-            for (set, buckets) in
-                sets[batch.start as usize..batch.end as usize].iter_mut().zip(buckets.chunks(plan.buckets() as usize))
-            {
-                let rows = plan.folds.iter().fold(vec![buckets.to_vec()], |rows, _| msm_reduce(&rows));
-                // The sum of all, then one for each bit.
-                *set += rows[0][0];
-                *set += rows[1..].iter().rev().fold(G::zero(), |sum, row| sum + sum + row[0]);
             }
         }
     }
+    let of_set = |buckets: &[G]| {
+        let rows = plan.folds.iter().fold(vec![buckets.to_vec()], |rows, _| msm_reduce(&rows));
+        // The sum of all, then one for each bit.
+        rows[0][0] + rows[1..].iter().rev().fold(G::zero(), |sum, row| sum + sum + row[0])
+    };
+    let sets: Vec<G> = all_buckets.chunks(keys).map(of_set).collect();
     sets.iter().rev().fold(G::zero(), |mut sum, set| {
         for _ in 0..plan.window {
             sum.double_in_place();
