@@ -14,9 +14,9 @@ use prooflane::{
     device::{DeviceError, Select},
     encoding::Format,
     engine::{Calibration, Engine, EngineError, Options, Origin, Tuning},
-    groth16::GpuBackend,
+    groth16::{GpuBackend, ProvingKey},
     kernel::Group,
-    msm::Costs,
+    msm::{self, Costs},
     ntt::Direction,
 };
 
@@ -27,6 +27,27 @@ fn proofs_equal_arkworks_on_the_device() {
             Box::new(GpuBackend::load(kernels(format), key).expect("a key on the device"))
         });
     }
+}
+
+/// With multiples of the key's bases, few and as many as there are windows: the same bytes, out of more memory.
+#[test]
+fn proofs_with_tables() {
+    let circuit = circuits::Chain::new(300, 2);
+    let key: Arc<ProvingKey> = Arc::new((&circuit.key()).try_into().expect("a key"));
+    let assignment = prooflane::arkworks::record(circuit).expect("an assignment");
+    let (mut proofs, mut memory) = (Vec::new(), 0);
+    for tables in [0, 3, 128] {
+        let engine = Engine::with(gpu().clone(), Some(formats()[0]), &Tuning::Pinned(Calibration::default()));
+        let engine = engine.expect("an engine").tables(tables);
+        let kernels = engine.kernels().expect("a device");
+        let needs = GpuBackend::memory_with(kernels, &key, &engine.planning()).expect("a plan");
+        assert!(needs.key > memory, "{tables}: {needs:?}");
+        memory = needs.key;
+        let prover = engine.load(key.clone()).expect("a prover");
+        let proved = prover.prove_with(&assignment, Fr::from(2u64), Fr::from(3u64)).expect("a proof");
+        proofs.push(proved.bytes());
+    }
+    assert!(proofs.iter().all(|bytes| *bytes == proofs[0]));
 }
 
 /// Bindings of 1 MiB and 64 workgroups, self-test included.
@@ -73,9 +94,10 @@ fn pinned_numbers_decide_and_change_no_result() {
     let [g1, g2] = Costs::H200;
     // Pairs that cost nothing make rounds of them, reductions that cost nothing wide windows.
     let costs = [Costs { pair: 0.001, round: 0.001, ..g1 }, Costs { add: 0.001, wait: 2.4, cpu_below: 64, ..g2 }];
+    let options = msm::Options { costs, ..msm::Options::PINNED };
     circuits::proofs_equal_arkworks(&|key| {
-        let backend = GpuBackend::load_with(kernels(format), key.clone(), costs).expect("a key on the device");
-        let want = GpuBackend::memory_with(&kernels(format), &key, costs).expect("a plan");
+        let backend = GpuBackend::load_with(kernels(format), key.clone(), &options).expect("a key on the device");
+        let want = GpuBackend::memory_with(&kernels(format), &key, &options).expect("a plan");
         assert_ne!(want, GpuBackend::memory(&kernels(format), &key).expect("a plan"));
         Box::new(backend)
     });

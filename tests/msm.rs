@@ -271,10 +271,21 @@ fn tables() {
     let limits = Limits { binding: 1 << 18, ..gpu().limits() };
     let gpu = Gpu::open(&prooflane::device::Options { limits: Some(limits), ..options() }).expect("a device");
     let kernels = Kernels::new(gpu, formats()[0]);
-    let options = Options { tables: 4, window: Some(6), ..ON_DEVICE };
-    let plan = Plan::new(Group::G1, 1_500, None, &kernels.gpu().limits(), &options).expect("a plan");
-    assert!(plan.chunks.len() > 1, "{plan}");
-    multiples::<G1Projective>(&kernels, 1_500, Draw::Uniform, Bend::Plain, &options);
+    // Pieces that add to the same buckets, which others left empty, full, or at infinity.
+    for (draw, bend, rounds) in [
+        (Draw::Uniform, Bend::Plain, 2),
+        (Draw::Equal, Bend::Opposite, 1),
+        (Draw::Equal, Bend::Repeated, 0),
+        (Draw::One, Bend::Infinity, 0),
+        (Draw::Sparse, Bend::Plain, 3),
+        (Draw::Extremes, Bend::Opposite, 0),
+    ] {
+        let options = Options { tables: 4, window: Some(6), rounds: Some(rounds), ..ON_DEVICE };
+        let plan = Plan::new(Group::G1, 1_500, None, &kernels.gpu().limits(), &options).expect("a plan");
+        assert!(plan.chunks.len() > 2 && plan.rounds.len() == rounds as usize, "{plan}");
+        multiples::<G1Projective>(&kernels, 1_500, draw, bend, &options);
+        multiples::<G2Projective>(&kernels, 700, draw, bend, &options);
+    }
 }
 
 /// Long runs through several levels of merging, and the size that a rival computes wrong.
@@ -289,11 +300,11 @@ fn heavy_buckets() {
     }
 }
 
-/// Bindings of 1 MiB and 64 workgroups: every list in pieces, every dispatch in several, the same sums.
+/// Bindings of 720 KiB and 64 workgroups: every list in pieces, every dispatch in several, the same sums.
 #[test]
 fn tiny_limits() {
     let full = gpu().limits();
-    let limits = Limits { binding: 1 << 20, groups: 64, block: 1 << 20, ..full };
+    let limits = Limits { binding: 720 << 10, groups: 64, block: 1 << 20, ..full };
     let gpu = Gpu::open(&prooflane::device::Options { limits: Some(limits), ..options() }).expect("a device");
     let mut rng = StdRng::seed_from_u64(5);
     let (n, m) = (12_000, 6_000);

@@ -52,6 +52,9 @@ struct Global {
     /// built-in ones; or those of a file as the cache has it, which are pinned too
     #[arg(long, global = true, value_name = "WHICH", default_value = "cached")]
     calibration: String,
+    /// Most multiples of each base of a key that an adapter keeps: so many times the key's memory, for fewer additions
+    #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=128))]
+    tables: u32,
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     json: bool,

@@ -47,6 +47,8 @@ pub struct Options {
     pub checked: bool,
     /// What formats and plans are chosen by.
     pub tuning: Tuning,
+    /// As for [`Engine::tables`].
+    pub tables: u32,
 }
 
 /// Why there is no engine, or why it refuses.
@@ -144,6 +146,8 @@ enum Family {
     G1,
     G2,
     Ntt,
+    /// Multiples of bases, of both groups.
+    Tables,
 }
 
 #[derive(Debug)]
@@ -152,12 +156,16 @@ struct OnDevice {
     /// Multiplications per second by format, where it was measured.
     rates: Vec<(Format, f64)>,
     tuned: Tuned,
-    passed: [OnceLock<Result<(), DeviceError>>; 3],
+    passed: [OnceLock<Result<(), DeviceError>>; 4],
 }
 
 /// An open place to compute. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Engine(Option<Arc<OnDevice>>);
+pub struct Engine {
+    on: Option<Arc<OnDevice>>,
+    /// Multiples of each base of a key.
+    tables: u32,
+}
 
 impl Engine {
     /// The best adapter, or the CPU where there is none or it fails its self-test; either is announced by `tracing`.
@@ -171,7 +179,7 @@ impl Engine {
 
     /// The CPU, by arkworks.
     pub fn cpu() -> Self {
-        Self(None)
+        Self { on: None, tables: 1 }
     }
 
     /// The adapter that `options` name. Self-tests run before first use of each family of kernels.
@@ -182,7 +190,7 @@ impl Engine {
             checked: options.checked,
             ..Default::default()
         };
-        Self::with(Gpu::open(&device)?, options.format, &options.tuning)
+        Ok(Self::with(Gpu::open(&device)?, options.format, &options.tuning)?.tables(options.tables))
     }
 
     /// An engine on an open device.
@@ -209,18 +217,27 @@ impl Engine {
             }
         };
         let passed = Default::default();
-        Ok(Self(Some(Arc::new(OnDevice { kernels: Arc::new(kernels), rates, tuned, passed }))))
+        let on = OnDevice { kernels: Arc::new(kernels), rates, tuned, passed };
+        Ok(Self { on: Some(Arc::new(on)), tables: 1 })
+    }
+
+    /// The same engine, which keeps up to so many multiples of each base of the keys that it loads, the base itself among
+    /// them: about so many times a key's memory ([`GpuBackend::memory_with`] tells the bytes) for fewer additions.
+    /// 0 and 1 keep none.
+    #[must_use]
+    pub fn tables(self, tables: u32) -> Self {
+        Self { tables: tables.max(1), ..self }
     }
 
     /// The kernels and through them the device, if there is one.
     pub fn kernels(&self) -> Option<&Arc<Kernels>> {
-        self.0.as_deref().map(|on| &on.kernels)
+        self.on.as_deref().map(|on| &on.kernels)
     }
 
     /// What formats and plans are chosen by, as far as it was needed by now, and where it came from. As a file it pins
     /// other engines to the same ([`Calibration::write`], [`Tuning::Pinned`]).
     pub fn calibration(&self) -> Option<(Calibration, Origin)> {
-        self.0.as_deref().map(|on| {
+        self.on.as_deref().map(|on| {
             let (mut known, origin) = on.tuned.known();
             known.complete(Calibration { rates: on.rates.clone(), ..on.tuned.used(on.kernels.format()) });
             (known, origin)
@@ -229,12 +246,17 @@ impl Engine {
 
     /// What MSMs are planned by, by group: built-in costs until the group's self-test has run.
     pub fn costs(&self) -> [Costs; 2] {
-        self.0.as_deref().map_or(Costs::H200, |on| on.tuned.costs())
+        self.on.as_deref().map_or(Costs::H200, |on| on.tuned.costs())
+    }
+
+    /// How sums of proofs are planned.
+    pub fn planning(&self) -> msm::Options {
+        msm::Options { costs: self.costs(), tables: self.tables, ..msm::Options::PINNED }
     }
 
     /// Multiplications per second of each limb format that was measured, now or before.
     pub fn rates(&self) -> &[(Format, f64)] {
-        self.0.as_deref().map_or(&[], |on| &on.rates)
+        self.on.as_deref().map_or(&[], |on| &on.rates)
     }
 
     /// Multiplications in Fq per second, measured unless [`Self::rates`] has it: to compare places with.
@@ -260,12 +282,15 @@ impl Engine {
         for family in [Family::G1, Family::G2, Family::Ntt] {
             self.ready(family)?;
         }
+        if self.tables > 1 {
+            self.ready(Family::Tables)?;
+        }
         Ok(())
     }
 
     /// The kernels, once those of `family` are known to be right.
     fn ready(&self, family: Family) -> Result<Option<&Kernels>, DeviceError> {
-        let Some(on) = self.0.as_deref() else { return Ok(None) };
+        let Some(on) = self.on.as_deref() else { return Ok(None) };
         let verdict = &on.passed[family as usize];
         // No lock is held meanwhile: a test waits for pools and devices. Two threads may both run it.
         if verdict.get().is_none() {
@@ -273,6 +298,8 @@ impl Engine {
                 Family::G1 => selftest::group::<G1Projective>(&on.kernels),
                 Family::G2 => selftest::group::<G2Projective>(&on.kernels),
                 Family::Ntt => selftest::transforms(&on.kernels),
+                Family::Tables => selftest::tables::<G1Projective>(&on.kernels)
+                    .and_then(|()| selftest::tables::<G2Projective>(&on.kernels)),
             };
             match result {
                 Ok(()) | Err(DeviceError::SelfTest { .. }) => _ = verdict.set(result),
@@ -284,7 +311,7 @@ impl Engine {
         match family {
             Family::G1 => on.tuned.prepare::<G1Projective>(&on.kernels),
             Family::G2 => on.tuned.prepare::<G2Projective>(&on.kernels),
-            Family::Ntt => {}
+            Family::Ntt | Family::Tables => {}
         }
         Ok(Some(&on.kernels))
     }
@@ -294,7 +321,7 @@ impl Engine {
         self.self_test()?;
         Ok(match self.kernels() {
             Some(kernels) => {
-                let backend = GpuBackend::load_with(kernels.clone(), key.clone(), self.costs())?;
+                let backend = GpuBackend::load_with(kernels.clone(), key.clone(), &self.planning())?;
                 Prover::new(key, Box::new(backend))
             }
             None => Prover::new(key.clone(), Box::new(CpuBackend::load(key)?)),
@@ -317,15 +344,12 @@ impl Engine {
             return Err(MsmError::Lengths { bases: bases.len(), scalars: scalars.len() }.into());
         }
         // Sums that the device will not be given do not wait for self-tests and measurements.
-        let costs = self.0.as_deref().and_then(|on| on.tuned.known_costs(on.kernels.format(), G::GROUP));
+        let costs = self.on.as_deref().and_then(|on| on.tuned.known_costs(on.kernels.format(), G::GROUP));
         if bases.len() < costs.map_or(LEAST, |costs| costs.cpu_below as usize) {
             return Ok(<G as VariableBaseMSM>::msm_unchecked(bases, scalars));
         }
         Ok(match self.ready(family)? {
-            Some(kernels) => {
-                let options = msm::Options { costs: self.costs(), ..msm::Options::PINNED };
-                msm::msm(kernels, bases, scalars, &options)?
-            }
+            Some(kernels) => msm::msm(kernels, bases, scalars, &self.planning())?,
             None => <G as VariableBaseMSM>::msm_unchecked(bases, scalars),
         })
     }

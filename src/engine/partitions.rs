@@ -216,7 +216,7 @@ impl ProofStages {
     fn bytes(&self, key: &SharedKey) -> Result<Request, ProveError> {
         let (key_bytes, peak) = match self.engine.kernels() {
             Some(kernels) => {
-                let memory = GpuBackend::memory_with(kernels, &key.key, self.engine.costs())?;
+                let memory = GpuBackend::memory_with(kernels, &key.key, &self.engine.planning())?;
                 (memory.key, memory.proof)
             }
             None => (0, 0),
@@ -229,8 +229,8 @@ impl ProofStages {
         self.threads.install(|| {
             Ok(match self.engine.kernels() {
                 Some(kernels) => {
-                    let costs = self.engine.costs();
-                    Loaded::Gpu(Box::new(GpuBackend::load_with(kernels.clone(), key, costs)?))
+                    let options = self.engine.planning();
+                    Loaded::Gpu(Box::new(GpuBackend::load_with(kernels.clone(), key, &options)?))
                 }
                 None => Loaded::Cpu(Box::new(CpuBackend::load(key)?)),
             })

@@ -18,7 +18,7 @@ use crate::{
     device::{DeviceError, Pool},
     encoding::{Format, fr_bytes, fr_from_bytes},
     kernel::{Kernels, Steps, table::PROBE_FQ, twins::ProbeParams},
-    msm::{self, Options, Source, reference},
+    msm::{self, Bases, MsmError, Options, Scalars, Source, reference},
     ntt::{self, Direction, Domain, Quotient, root_of_unity},
 };
 
@@ -29,8 +29,8 @@ fn wrong(kernels: &Kernels, what: &str) -> DeviceError {
     }
 }
 
-/// An MSM of 37 terms: infinity, repeated and opposite bases; scalars 0, 1, r-1 and dense ones.
-pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
+/// 37 terms: infinity, repeated and opposite bases; scalars 0, 1, r-1 and dense ones.
+fn terms<G: Source>() -> (Vec<G::Affine>, Vec<Fr>) {
     let generator = G::Affine::generator();
     let scalar = |i: u64| Fr::from(i * i + 3).pow([u64::MAX]);
     let bases: Vec<G::Affine> = (0..37u64)
@@ -50,17 +50,44 @@ pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
             _ => scalar(i),
         })
         .collect();
+    (bases, scalars)
+}
+
+/// What a sum has to be.
+fn judge<G: Source>(kernels: &Kernels, what: &str, got: Result<G, MsmError>, want: G) -> Result<(), DeviceError> {
+    match got {
+        Ok(got) if got == want => Ok(()),
+        Ok(_) => Err(wrong(kernels, &format!("{what} in {}", G::GROUP.name()))),
+        Err(MsmError::Device(error)) => Err(error),
+        Err(other) => Err(wrong(kernels, &other.to_string())),
+    }
+}
+
+/// MSMs, in windows of more than one kind.
+pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
+    let (bases, scalars) = terms::<G>();
     let want = reference::naive::<G>(&bases, &scalars);
     for window in [Some(3), None] {
         let options = Options { window, cpu_below: Some(0), ..Options::PINNED };
-        match msm::msm::<G>(kernels, &bases, &scalars, &options) {
-            Ok(got) if got == want => {}
-            Ok(_) => return Err(wrong(kernels, &format!("an MSM in {}", G::GROUP.name()))),
-            Err(msm::MsmError::Device(error)) => return Err(error),
-            Err(other) => return Err(wrong(kernels, &other.to_string())),
-        }
+        judge(kernels, "an MSM", msm::msm::<G>(kernels, &bases, &scalars, &options), want)?;
     }
     Ok(())
+}
+
+/// An MSM with multiples of its bases, added in pairs.
+pub fn tables<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
+    let (bases, scalars) = terms::<G>();
+    let want = reference::naive::<G>(&bases, &scalars);
+    let options = Options { window: Some(4), tables: 3, rounds: Some(2), ..Options::PINNED };
+    let sum = || -> Result<G, MsmError> {
+        let bases = Bases::<G>::load_with(kernels, &bases, None, &options)?;
+        let scalars = Scalars::upload(kernels, &scalars)?;
+        let mut steps = Steps::new(kernels.gpu().limits());
+        let recorded = msm::record(kernels, &mut steps, &bases, &scalars, &options)?;
+        let (rows, _) = kernels.run_and_read(&steps, recorded.rows().as_slice())?;
+        recorded.sum(&rows.concat())
+    };
+    judge(kernels, "an MSM with multiples", sum(), want)
 }
 
 /// Transforms of 2^11, which are two digits, of an odd and of an even number of bits, forward and back over a coset.

@@ -21,7 +21,7 @@ use crate::{
     device::{Interval, Pool, Span, leased},
     encoding::fr_write,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, Costs, MsmError, Options, Plan, Recorded, Room, Scalars, Work},
+    msm::{self, Bases, MsmError, Options, Plan, Recorded, Room, Scalars, Work},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -38,8 +38,8 @@ pub struct GpuBackend {
     l: Bases<G1Projective>,
     /// Scratch memory that the five MSMs of a proof share.
     room: Room,
-    /// What their plans are made by.
-    costs: [Costs; 2],
+    /// How they are planned.
+    options: Options,
 }
 
 /// bellman and arkworks derive their roots of unity from this generator.
@@ -95,24 +95,23 @@ impl GpuBackend {
 
     /// Bytes that `key` and one proof under it will lease on the device of `kernels`: exactly, as its arena counts.
     pub fn memory(kernels: &Kernels, key: &ProvingKey) -> Result<Memory, ProveError> {
-        Self::memory_with(kernels, key, Costs::H200)
+        Self::memory_with(kernels, key, &Options::PINNED)
     }
 
-    /// The same for [`Self::load_with`] and these costs.
-    pub fn memory_with(kernels: &Kernels, key: &ProvingKey, costs: [Costs; 2]) -> Result<Memory, ProveError> {
-        Ok(Self::needs(kernels, key, costs)?.0)
+    /// The same for [`Self::load_with`] and these options.
+    pub fn memory_with(kernels: &Kernels, key: &ProvingKey, options: &Options) -> Result<Memory, ProveError> {
+        Ok(Self::needs(kernels, key, options)?.0)
     }
 
     /// The same, and the scratch memory that the MSMs of a proof share.
-    fn needs(kernels: &Kernels, key: &ProvingKey, costs: [Costs; 2]) -> Result<(Memory, Room), ProveError> {
+    fn needs(kernels: &Kernels, key: &ProvingKey, options: &Options) -> Result<(Memory, Room), ProveError> {
         let limits = kernels.gpu().limits();
         let (tables, vector) = Quotient::memory(key.log2_domain, kernels.format(), &limits)?;
         let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
         memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
         let mut room = Room::default();
-        let options = Options { costs, ..Options::PINNED };
         let mut query = |group, n, index| -> Result<(), MsmError> {
-            let plan = Plan::new(group, n, index, &limits, &options)?;
+            let plan = Plan::new(group, n, index, &limits, options)?;
             memory.key += msm::Memory::of(&plan, index).bases;
             memory.proof += plan.sums_bytes();
             room = room.join(plan.room());
@@ -129,29 +128,29 @@ impl GpuBackend {
 
     /// Uploads the key's bases, and the tables of its domain. Sums are planned by the built-in costs.
     pub fn load(kernels: Arc<Kernels>, key: Arc<ProvingKey>) -> Result<Self, ProveError> {
-        Self::load_with(kernels, key, Costs::H200)
+        Self::load_with(kernels, key, &Options::PINNED)
     }
 
-    /// The same by these costs, by group.
-    pub fn load_with(kernels: Arc<Kernels>, key: Arc<ProvingKey>, costs: [Costs; 2]) -> Result<Self, ProveError> {
+    /// The same with sums planned by `options`, and with as many multiples of each base as they name, made ahead.
+    pub fn load_with(kernels: Arc<Kernels>, key: Arc<ProvingKey>, options: &Options) -> Result<Self, ProveError> {
         // What could not be proved is not loaded either.
-        let room = Self::needs(&kernels, &key, costs)?.1;
+        let room = Self::needs(&kernels, &key, options)?.1;
         let log_n = key.log2_domain;
         let root = root_of_unity(GENERATOR, log_n)
             .ok_or_else(|| ProveError::Backend(format!("there is no root of unity of order 2^{log_n}").into()))?;
         let domain = Arc::new(Domain::new(&kernels, log_n, root)?);
-        let g1 = |query: &super::Query<_>| Bases::load_mapped(&kernels, &query.bases, &query.index);
+        let g1 = |query: &super::Query<_>| Bases::load_with(&kernels, &query.bases, Some(&query.index), options);
         Ok(Self {
             quotient: Quotient::new(&kernels, domain)?,
             a: g1(&key.a)?,
             b_g1: g1(&key.b_g1)?,
             l: g1(&key.l)?,
-            b_g2: Bases::load_mapped(&kernels, &key.b_g2.bases, &key.b_g2.index)?,
-            h: Bases::load(&kernels, &key.h)?,
+            b_g2: Bases::load_with(&kernels, &key.b_g2.bases, Some(&key.b_g2.index), options)?,
+            h: Bases::load_with(&kernels, &key.h, None, options)?,
             key,
             kernels,
             room,
-            costs,
+            options: *options,
         })
     }
 
@@ -186,7 +185,7 @@ impl GpuBackend {
         let span = self.quotient.record(&mut steps, a, b, &spare);
         let h = Scalars { span, scale: self.quotient.scale(), format: kernels.format() };
         let witness = Scalars { span: witness, scale: kernels.format().fr_unmont(), format: kernels.format() };
-        let options = |stage| Options { stage: Some(stage), costs: self.costs, ..Options::PINNED };
+        let options = |stage| Options { stage: Some(stage), ..self.options };
         // The MSMs run one after the other and share their scratch memory.
         let work = Work::lease(kernels, self.room)?;
         let queries = Queries {

@@ -54,6 +54,9 @@ impl<G: Source> Recorded<G> {
         if bytes.len() != expected {
             return Err(MsmError::Rows { found: bytes.len(), expected });
         }
+        if expected == 0 {
+            return Ok(G::zero());
+        }
         let (row, reduced) = (plan.row_bytes() as usize, plan.reduced as usize);
         let set_bytes = (plan.values() * plan.group.sum_bytes()) as usize;
         let horner = |sum: G, bit: &G| sum.double() + bit;
@@ -62,9 +65,8 @@ impl<G: Source> Recorded<G> {
             // Buckets count from 0, and the plain sum of them, which comes first, lifts them by one.
             sums[1..].iter().rev().fold(G::zero(), horner) + sums[0]
         };
-        let of_set = |set: usize| -> G {
-            of_bits(&bytes[set / reduced * row + set % reduced * set_bytes..][..set_bytes])
-        };
+        let of_set =
+            |set: usize| -> G { of_bits(&bytes[set / reduced * row + set % reduced * set_bytes..][..set_bytes]) };
         let sets: Vec<G> = (0..plan.sets as usize).into_par_iter().map(of_set).collect();
         let shift = |sum: G| (0..plan.window).fold(sum, |sum, _| sum.double());
         Ok(sets.iter().rev().fold(G::zero(), |sum, set| shift(sum) + set))

@@ -135,8 +135,10 @@ pub(crate) fn run(global: &Global, flags: &Partitions) -> Result<(), Failure> {
     let adapters = wanted.iter().filter(|wanted| **wanted != Wanted::Cpu).count() as u64;
     let output = Output::new(global.json, 2 * adapters + 3);
 
-    let opened =
-        wanted.iter().map(|wanted| Place::open(&output, wanted, None, &tuning)).collect::<Result<Vec<_>, _>>()?;
+    let opened = wanted
+        .iter()
+        .map(|wanted| Place::open(&output, wanted, None, &tuning, global.tables))
+        .collect::<Result<Vec<_>, _>>()?;
     for (index, place) in opened.iter().enumerate() {
         output.text(&format!("place {index}     {}\n", place.name))?;
         if let Some(reason) = &place.fallback {

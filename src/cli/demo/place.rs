@@ -47,6 +47,7 @@ impl Place {
         wanted: &Wanted,
         format: Option<Format>,
         tuning: &Tuning,
+        tables: u32,
     ) -> Result<Self, Failure> {
         let text = match wanted {
             Wanted::Cpu if format.is_some() => {
@@ -57,7 +58,7 @@ impl Place {
             Wanted::Adapter(name) => name,
         };
         let Ok(select) = text.parse();
-        let options = Options { select, format, tuning: tuning.clone(), ..Options::default() };
+        let options = Options { select, format, tuning: tuning.clone(), tables, ..Options::default() };
         let (engine, open) = output.step("opening the adapter", || Engine::open(&options));
         let (tested, self_test) = output
             .step("building and testing pipelines", || engine.and_then(|engine| engine.self_test().map(|()| engine)));

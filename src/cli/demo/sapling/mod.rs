@@ -42,7 +42,7 @@ pub(crate) fn run(global: &Global, flags: &Sapling) -> Result<(), Failure> {
         // Before any work, and so that none is lost.
         record::check(directory).map_err(|error| unrecorded(directory, &error))?;
     }
-    let place = Place::open(&output, &wanted, format, &tuning(global)?)?;
+    let place = Place::open(&output, &wanted, format, &tuning(global)?, global.tables)?;
     output.text(&report::place(&place))?;
     let (files, parameters_time) = output.step("hashing the parameters", parameters);
     let files = files.map_err(Failure::failed)?;
