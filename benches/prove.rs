@@ -6,6 +6,7 @@
 //! of all other provers of the same circuit; what the pairing takes is told apart and is in no row. ark-groth16 begins with
 //! matrices and variables, bellman with the circuit, which it runs each time: its interface has no way around that.
 //!
+//! Each limb format has a row by the key's bases alone and one with all multiples of them that sums can use (`-tables`).
 //! `dense` has variables of full size, of `bits90` nine in ten are bits. Plans are made as for any user, by costs that were
 //! measured on this machine ([`Tuning`]).
 //!
@@ -35,6 +36,8 @@ use prooflane::{
     synthetic::{Kind, Synthetic},
 };
 
+/// As many multiples of each base as there are windows.
+const TABLES: u32 = 128;
 /// As many sizes as end in minutes on a CPU.
 const ARKWORKS_UP_TO: u32 = 20;
 #[cfg(feature = "bellman")]
@@ -126,11 +129,11 @@ fn measured<'a, R: FnMut() -> Ran + 'a>(
     println!("  on the host, median ms: {}", told.join(", "));
 }
 
-fn on_device(criterion: &mut Criterion, engine: &Engine, format: Format, case: &Case, rows: &Rows) {
+fn on_device(criterion: &mut Criterion, engine: &Engine, variant: &str, case: &Case, rows: &Rows) {
     let kernels = engine.kernels().expect("a device");
     let (log_n, adapter) = (case.circuit.log2, &kernels.gpu().info().name);
     let Case { distribution, .. } = *case;
-    let named = Named { group: "groth16", variant: format.name(), distribution, log_n, adapter };
+    let named = Named { group: "groth16", variant, distribution, log_n, adapter };
     let (peak, beside) = (|| Some(kernels.gpu().usage().peak), Beside::default());
     measured(criterion, rows, &named, peak, &beside, || {
         let made = case.made();
@@ -142,7 +145,7 @@ fn on_device(criterion: &mut Criterion, engine: &Engine, format: Format, case: &
             let proved = prover.prove_with(&made.assignment, r, s).expect("a proof");
             let bytes = proved.bytes();
             let wall = begin.elapsed();
-            let checked = case.check(bytes, format.name());
+            let checked = case.check(bytes, variant);
             let host = proved.stages.iter().filter(|stage| stage.device.is_none());
             let apart = ("and apart the check by pairing", checked);
             beside.borrow_mut().push(host.map(|stage| (stage.stage, stage.host)).chain([apart]).collect());
@@ -278,9 +281,14 @@ mod theirs {
 
 fn main() {
     let gpu = common::open();
-    let engine = |format| (format, Engine::with(gpu.clone(), Some(format), &Tuning::default()).expect("an engine"));
     let formats = Format::ALL.into_iter().filter(|format| format.supported(gpu.features()));
-    let engines: Vec<(Format, Engine)> = formats.map(engine).collect();
+    let engines: Vec<(String, Engine)> = formats
+        .flat_map(|format| {
+            let plain = Engine::with(gpu.clone(), Some(format), &Tuning::default()).expect("an engine");
+            let tables = plain.clone().tables(TABLES);
+            [(format.name().to_owned(), plain), (format!("{}-tables", format.name()), tables)]
+        })
+        .collect();
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(200))
@@ -291,8 +299,8 @@ fn main() {
         for (distribution, kind) in KINDS {
             let circuit = Synthetic { kind, log2, seed: 1 };
             let case = Case { circuit, distribution, made: OnceCell::new(), proof: OnceCell::new() };
-            for (format, engine) in &engines {
-                on_device(&mut criterion, engine, *format, &case, &rows);
+            for (variant, engine) in &engines {
+                on_device(&mut criterion, engine, variant, &case, &rows);
             }
             if log2 <= ARKWORKS_UP_TO {
                 arkworks(&mut criterion, &case, &rows);

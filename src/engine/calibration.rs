@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::{encoding::Format, kernel::Group, msm::Costs};
 
 /// Goes up when kernels or the meaning of numbers change within a version, so that what was measured before is void.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// No time beyond this, in nanoseconds, and no rate beyond this a second.
 const MOST: f64 = 1e15;
 
