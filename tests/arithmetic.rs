@@ -12,7 +12,8 @@ use prooflane::{
     encoding::{Format, Limbs},
     kernel::{
         Group, Kernel, Kernels,
-        table::{PROBE_CURVE, PROBE_FIXED, PROBE_FQ, PROBE_FQ2, PROBE_FR},
+        field::float,
+        table::{PROBE_CURVE, PROBE_FIXED, PROBE_FLOAT, PROBE_FQ, PROBE_FQ2, PROBE_FR},
         twins::ProbeParams,
     },
 };
@@ -290,4 +291,51 @@ fn curve_g1() {
 #[test]
 fn curve_g2() {
     curve(&CurveCase { group: Group::G2, affine: Format::g2_bytes, sums: Format::g2_sums, xyzz: g2_xyzz });
+}
+
+/// Multiplications and squarings by floating point, at every limb's limit and at the one tie of a reduction. Where fused
+/// multiplications are fused, that code too.
+#[test]
+fn floating_point() {
+    use prooflane::kernel::Code;
+    let gpu = common::gpu();
+    if !gpu.features().contains(wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64) {
+        eprintln!("this adapter has no 64-bit floating point");
+        return;
+    }
+    let mut values = integers::<Fq, 6>(Limbs { count: 8, bits: 50 });
+    // Products of these with R mod p are themselves, so quotients are the lowest limbs: -2^49 modulo 2^50 among them.
+    let (one, p) = (float::radix().into_bigint(), Fq::MODULUS);
+    let half = ark_ff::BigInt::<6>::from(1u64 << 49);
+    values.extend([one, half]);
+    let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))).collect();
+    let [a, b] =
+        [0, 1].map(|side| bytes_of(&pairs.iter().map(|p| if side == 0 { p.0 } else { p.1 }).collect::<Vec<_>>()));
+    let unradix = float::radix().inverse().expect("a unit");
+    let as_field = |x: &ark_ff::BigInt<6>| Fq::from_le_bytes_mod_order(&x.to_bytes_le());
+    for code in Code::ALL {
+        let kernels = Kernels::with_code(gpu.clone(), Format::U64, code);
+        for kernel in &PROBE_FLOAT {
+            let out = run_probe(&kernels, kernel, pairs.len() as u64, params(pairs.len(), 0), &[&a, &b], a.len());
+            let right = pairs.iter().zip(out.chunks_exact(48)).all(|((a, b), got)| {
+                let (mut want, b) = (as_field(a), as_field(b) * unradix);
+                for _ in 0..3 {
+                    want = if kernel.name.contains("square") { want.square() * unradix } else { want * b };
+                }
+                let mut got_integer = ark_ff::BigInt::<6>::default();
+                for (limb, bytes) in got_integer.0.iter_mut().zip(got.chunks_exact(8)) {
+                    *limb = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+                }
+                let mut twice = p;
+                twice.mul2();
+                got_integer < twice && Fq::from_le_bytes_mod_order(got) == want
+            });
+            // Software adapters may take fused multiplications apart; integers are the same everywhere.
+            if code == Code::Compact || gpu.info().device_type != wgpu::DeviceType::Cpu {
+                assert!(right, "{} {code:?}", kernel.name);
+            } else {
+                eprintln!("{} with this adapter's fma: {}", kernel.name, if right { "right" } else { "wrong" });
+            }
+        }
+    }
 }

@@ -8,7 +8,10 @@ use naga::{
 };
 use prooflane::{
     encoding::Format,
-    kernel::{Access, Code, Kernel, compose, table::TABLE},
+    kernel::{
+        Access, Code, Kernel, compose,
+        table::{PROBE_FLOAT, TABLE},
+    },
 };
 
 /// Bytes of workgroup memory that WebGPU promises.
@@ -61,6 +64,23 @@ fn every_kernel_translates() {
             .unwrap_or_else(|e| panic!("{label}: {e}"));
         assert!(text.contains(kernel.name), "{label}");
     });
+}
+
+/// Floating point of 64 bits, which Metal lacks.
+#[test]
+fn floating_point_translates() {
+    for (kernel, code) in PROBE_FLOAT.iter().flat_map(|kernel| Code::ALL.map(|code| (kernel, code))) {
+        let text = compose(kernel, Format::U64, code);
+        let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&text)));
+        let capabilities = Capabilities::SHADER_INT64 | Capabilities::FLOAT64;
+        let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).expect(kernel.name);
+        let entry = back::spv::PipelineOptions {
+            shader_stage: naga::ShaderStage::Compute,
+            entry_point: kernel.name.to_string(),
+        };
+        let words = back::spv::write_vec(&module, &info, &back::spv::Options::default(), Some(&entry));
+        assert!(words.expect(kernel.name).len() > 100);
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub fn compose(kernel: &Kernel, format: Format, code: Code) -> String {
             Piece::Fq2 => super::field::fq2(format, code),
             Piece::Fixed => super::field::fixed(format, code),
             Piece::Tile => super::field::tile(format, code),
+            Piece::Float(shape) => super::field::float::float(*shape, code),
             Piece::File(text) => (*text).into(),
             Piece::ByCode { unrolled, compact } => match code {
                 Code::Unrolled => (*unrolled).into(),

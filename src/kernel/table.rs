@@ -3,7 +3,7 @@
 //! One name serves as entry point, pipeline label, bench id and test name. Group 0 binding 0 is the kernel's uniform
 //! struct; storage bindings follow from 1 in the order listed.
 
-use super::twins::*;
+use super::{field::float::Shape, twins::*};
 
 /// A piece of WGSL text; a kernel is its pieces, concatenated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Piece {
     Fixed,
     /// The same, the twiddles of a tile, and the exchange of its elements.
     Tile,
+    /// Multiplication in the base field by floating point.
+    Float(Shape),
     /// A file of `shaders/`.
     File(&'static str),
     /// Two files of `shaders/` with the same functions.
@@ -317,6 +319,31 @@ pub static PROBE_FQ: Kernel = kernel!(
     ProbeParams,
     64
 );
+/// Multiplications and squarings by floating point, for tests and the bench `field`. They need `SHADER_F64` beside
+/// `SHADER_INT64`.
+pub static PROBE_FLOAT: [Kernel; 3] = [
+    kernel!(
+        "probe_float_rows" = "probe",
+        [Piece::Float(Shape::Rows), file!("probe_float")],
+        [Write, Write, Write],
+        ProbeParams,
+        64
+    ),
+    kernel!(
+        "probe_float_karatsuba" = "probe",
+        [Piece::Float(Shape::Karatsuba), file!("probe_float")],
+        [Write, Write, Write],
+        ProbeParams,
+        64
+    ),
+    kernel!(
+        "probe_float_square" = "probe",
+        [Piece::Float(Shape::Square), file!("probe_float")],
+        [Write, Write, Write],
+        ProbeParams,
+        64
+    ),
+];
 /// Test-only: the extension field.
 pub static PROBE_FQ2: Kernel = kernel!(
     "probe_fq2" = "probe_coord",

@@ -25,6 +25,7 @@
 //! products.
 
 mod fixed;
+pub mod float;
 mod inverse;
 mod lazy;
 mod product;
