@@ -48,6 +48,7 @@ pub(crate) fn open() -> Gpu {
 }
 
 /// Binary logarithms of sizes: `PROOFLANE_LOG2=12..20`, or the first range on a software adapter, or the second.
+#[allow(dead_code, reason = "not every bench runs over sizes")]
 pub(crate) fn sizes(gpu: &Gpu, software: RangeInclusive<u32>, hardware: RangeInclusive<u32>) -> RangeInclusive<u32> {
     let asked = std::env::var("PROOFLANE_LOG2").ok();
     let asked = asked
@@ -137,7 +138,21 @@ impl Rows {
         self.rows.borrow_mut().push(row);
     }
 
+    /// Prints what rows whose sizes are numbers of operations do in a second.
+    #[allow(dead_code, reason = "most benches measure no rates")]
+    pub(crate) fn rates(self) {
+        println!("\n{:<34} {:>10} {:>10}", "checked", "median ms", "G/s");
+        for row in self.rows.into_inner() {
+            let name = format!("{}/{}", row.group, row.variant);
+            // The device's own time, where it has a clock.
+            let time = row.device.unwrap_or_else(|| record::median(&row.times));
+            let rate = f64::from(row.log2n.unwrap_or_default()).exp2() / time.as_nanos() as f64;
+            println!("{name:<34} {:>10.3} {rate:>10.3}", ms(time));
+        }
+    }
+
     /// Prints all rows, and draws those of some distributions in `target/<bench>.svg`.
+    #[allow(dead_code, reason = "one bench measures rates")]
     pub(crate) fn finish(self, caption: &str, of: &str, distributions: &[&str]) {
         let rows = self.rows.into_inner();
         println!("\n{:<34} {:>10} {:>10} {:>10}", "checked", "median ms", "min ms", "device ms");
