@@ -10,7 +10,7 @@ fn msm_count(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     for (var w = 0u; w < params.windows; w++) {
         let d = scalar_next(&s);
         if (d.magnitude != 0u && row >= params.first && row < params.end) {
-            atomicAdd(&counts[(row - params.first) * params.buckets + d.magnitude - 1u], 1u);
+            atomicAdd(&counts[params.key0 + (row - params.first) * params.buckets + d.magnitude - 1u], 1u);
         }
         row += 1u;
         if (row == params.sets) { row = 0u; }

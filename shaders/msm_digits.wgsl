@@ -14,10 +14,14 @@ struct DigitParams {
     windows: u32,
     buckets: u32,
     // Sets of buckets: window w adds multiple w / sets of its base to set w % sets. Those from `first` on, before `end`,
-    // are wanted, and buckets are numbered from the first of these.
+    // are wanted, and buckets are numbered from `key0` on.
     sets: u32,
     first: u32,
     end: u32,
+    key0: u32,
+    // The place of base 0, and how far on the next multiple of each base lies.
+    base0: u32,
+    stride: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: DigitParams;

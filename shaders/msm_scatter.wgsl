@@ -10,18 +10,17 @@ fn msm_scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     if (i >= params.n) { return; }
     var s = scalar_load(i);
     var row = 0u;
-    // Multiples of a base lie `n` apart.
-    var base = i + 1u;
+    var base = params.base0 + i + 1u;
     for (var w = 0u; w < params.windows; w++) {
         let d = scalar_next(&s);
         if (d.magnitude != 0u && row >= params.first && row < params.end) {
-            let at = atomicAdd(&cursor[(row - params.first) * params.buckets + d.magnitude - 1u], 1u);
+            let at = atomicAdd(&cursor[params.key0 + (row - params.first) * params.buckets + d.magnitude - 1u], 1u);
             entries[at] = base | select(0u, 0x80000000u, d.negative);
         }
         row += 1u;
         if (row == params.sets) {
             row = 0u;
-            base += params.n;
+            base += params.stride;
         }
     }
 }

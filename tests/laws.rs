@@ -75,7 +75,7 @@ proptest! {
         let group = if g2 { Group::G2 } else { Group::G1 };
         let plan = Plan::new(group, n, None, &limits, &Options::default()).expect("128 KiB are enough");
         let mut next = 0;
-        for chunk in &plan.chunks {
+        for chunk in plan.pieces.iter().flat_map(|piece| &piece.chunks) {
             prop_assert_eq!(chunk.bases.start, next);
             prop_assert!(chunk.bases.end > next && chunk.scalars == chunk.bases);
             prop_assert!(chunk.bases.len() as u64 * group.affine_bytes() <= limits.binding);

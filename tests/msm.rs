@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use ark_bls12_381::{Fr, G1Projective, G2Projective};
 use ark_ec::{AdditiveGroup, VariableBaseMSM};
 use ark_ff::{Field, One, UniformRand, Zero};
@@ -282,7 +284,7 @@ fn tables() {
     ] {
         let options = Options { tables: 4, window: Some(6), rounds: Some(rounds), ..ON_DEVICE };
         let plan = Plan::new(Group::G1, 1_500, None, &kernels.gpu().limits(), &options).expect("a plan");
-        assert!(plan.chunks.len() > 2 && plan.rounds.len() == rounds as usize, "{plan}");
+        assert!(plan.pieces.len() > 2 && plan.rounds.len() == rounds as usize, "{plan}");
         multiples::<G1Projective>(&kernels, 1_500, draw, bend, &options);
         multiples::<G2Projective>(&kernels, 700, draw, bend, &options);
     }
@@ -314,7 +316,7 @@ fn tiny_limits() {
         let options = Options { rounds: Some(rounds), window: Some(8), ..ON_DEVICE };
         let scalars = draw.scalars(n, &mut rng);
         let plan = Plan::new(Group::G1, n, None, &kernels.gpu().limits(), &options).expect("a plan");
-        assert!(plan.chunks.len() > 1 && plan.batch < plan.sets, "{plan}");
+        assert!(plan.pieces.len() > 1 && plan.batch < plan.sets, "{plan}");
         assert_eq!(plan.rounds.len(), rounds as usize, "{plan}");
         let want = G1Projective::msm_unchecked(&g1, &scalars);
         assert_eq!(msm::msm::<G1Projective>(&kernels, &g1, &scalars, &options).expect("an MSM"), want, "{draw:?}");
@@ -341,7 +343,7 @@ fn mapped_bases() {
     let scalars = Scalars::upload(&kernels, &all).expect("scalars");
     let mut steps = Steps::new(kernels.gpu().limits());
     let recorded = msm::record(&kernels, &mut steps, &bases, &scalars, &ON_DEVICE).expect("recorded");
-    assert!(recorded.plan().chunks.len() > 2);
+    assert!(recorded.plan().pieces.len() > 2);
     kernels.run(&steps).expect("run");
     let bytes = kernels.gpu().read(&[recorded.rows().expect("not empty")]).expect("read").swap_remove(0);
     assert_eq!(recorded.sum(&bytes).expect("a sum"), want);
@@ -472,4 +474,68 @@ fn digits_recompose() {
             }
         }
     }
+}
+
+/// Several MSMs at once, empty ones among them, with scalars of their own or the same, in one piece and in several, with
+/// multiples and without: each sum is that of the MSM alone.
+#[test]
+fn joint_sums() {
+    let limits = Limits { binding: 1 << 18, ..gpu().limits() };
+    let small = Gpu::open(&prooflane::device::Options { limits: Some(limits), ..options() }).expect("a device");
+    for kernels in formats().into_iter().map(kernels).chain([Arc::new(Kernels::new(small, formats()[0]))]) {
+        for (sizes, options) in [
+            (&[40, 0, 65, 3][..], ON_DEVICE),
+            (&[0, 0, 1], Options { window: Some(4), ..ON_DEVICE }),
+            (&[700, 300, 64, 900], Options { window: Some(5), rounds: Some(2), ..ON_DEVICE }),
+            (&[200, 129, 77], Options { window: Some(6), tables: 3, ..ON_DEVICE }),
+            (&[1500, 0, 1500], Options { window: Some(9), rounds: Some(1), ..ON_DEVICE }),
+            (&[64], ON_DEVICE),
+            (&[0, 0], ON_DEVICE),
+        ] {
+            joint::<G1Projective>(&kernels, sizes, &options);
+            joint::<G2Projective>(&kernels, &sizes.iter().map(|n| n / 3).collect::<Vec<_>>(), &options);
+        }
+    }
+}
+
+fn joint<G: Source>(kernels: &Kernels, sizes: &[usize], options: &Options) {
+    let mut rng = StdRng::seed_from_u64(sizes[0] as u64);
+    // Every other part shares one vector of scalars and finds its own in it.
+    let longest = sizes.iter().max().expect("some");
+    let shared = Draw::Sparse.scalars(3 * longest + 1, &mut rng);
+    let mut all = Vec::new();
+    for (index, &n) in sizes.iter().enumerate() {
+        let mut bases = points::<G>(n, &mut rng);
+        Bend::ALL[index % 4].apply::<G>(&mut bases);
+        let positions: Option<Vec<u32>> = (index % 2 == 1).then(|| (0..n as u32).map(|i| 3 * i + i % 3).collect());
+        let scalars: Vec<Fr> = match &positions {
+            Some(positions) => positions.iter().map(|&p| shared[p as usize]).collect(),
+            None => Draw::Uniform.scalars(n, &mut rng),
+        };
+        all.push((bases, positions, scalars));
+    }
+    let queries: Vec<_> = all.iter().map(|(bases, positions, _)| (&bases[..], positions.as_deref())).collect();
+    let leased = || kernels.gpu().usage().leased;
+    let before = leased();
+    let loaded = Bases::<G>::load_joint(kernels, &queries, options).expect("bases");
+    let parts: Vec<_> =
+        queries.iter().map(|(bases, positions)| msm::Part { n: bases.len(), positions: *positions }).collect();
+    let plan = Plan::joint(G::GROUP, &parts, &kernels.gpu().limits(), options).expect("a plan");
+    let memory = msm::Memory::of(&plan, &parts);
+    assert_eq!(leased() - before, memory.bases, "{plan}");
+    let shared = Scalars::upload(kernels, &shared).expect("scalars");
+    let own: Vec<_> = all.iter().map(|(.., scalars)| Scalars::upload(kernels, scalars).expect("scalars")).collect();
+    let scalars: Vec<_> = own.iter().enumerate().map(|(i, own)| if i % 2 == 1 { &shared } else { own }).collect();
+    let (mut steps, before) = (Steps::new(kernels.gpu().limits()), leased());
+    let work = msm::Work::lease(kernels, plan.room()).expect("memory");
+    let recorded = msm::record_joint(kernels, &mut steps, &loaded, &scalars, options, &work).expect("recorded");
+    assert_eq!((recorded.plan(), leased() - before), (&plan, memory.work), "{plan}");
+    let (rows, _) = kernels.run_and_read(&steps, recorded.rows().as_slice()).expect("run");
+    let want: Vec<G> = all.iter().map(|(bases, _, scalars)| G::msm_unchecked(bases, scalars)).collect();
+    assert_eq!(recorded.sums(&rows.concat()).expect("sums"), want, "{sizes:?} {plan}");
+    let bases: Vec<_> = all.iter().map(|(bases, ..)| &bases[..]).collect();
+    let chosen: Vec<_> = all.iter().map(|(.., scalars)| &scalars[..]).collect();
+    assert_eq!(reference::mirror_joint::<G>(&bases, &chosen, &plan), want, "mirror, {sizes:?} {plan}");
+    let refused = msm::record_joint(kernels, &mut steps, &loaded, &[], options, &work).expect_err("no scalars");
+    assert_eq!(refused.to_string(), format!("{} MSMs together were given 0 vectors of scalars", sizes.len()));
 }

@@ -14,14 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ark_bls12_381::{Fr, G1Projective, G2Projective};
+use ark_bls12_381::{Fr, G1Affine, G1Projective, G2Projective};
 
 use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
     device::{Interval, Pool, Span, leased},
     encoding::fr_write,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
-    msm::{self, Bases, MsmError, Options, Plan, Recorded, Room, Scalars, Work},
+    msm::{self, Bases, MsmError, Options, Part, Plan, Recorded, Room, Scalars, Work},
     ntt::{Domain, NttError, Quotient, root_of_unity},
 };
 
@@ -31,12 +31,10 @@ pub struct GpuBackend {
     key: Arc<ProvingKey>,
     kernels: Arc<Kernels>,
     quotient: Quotient,
-    a: Bases<G1Projective>,
-    b_g1: Bases<G1Projective>,
+    /// h, l, a and b.
+    g1: Bases<G1Projective>,
     b_g2: Bases<G2Projective>,
-    h: Bases<G1Projective>,
-    l: Bases<G1Projective>,
-    /// Scratch memory that the five MSMs of a proof share.
+    /// Scratch memory that the MSMs of a proof share.
     room: Room,
     /// How they are planned.
     options: Options,
@@ -110,18 +108,15 @@ impl GpuBackend {
         let mut memory = Memory { key: tables, proof: 3 * leased(vector) };
         memory.proof += leased(32 * (key.num_inputs + key.num_aux) as u64);
         let mut room = Room::default();
-        let mut query = |group, n, index| -> Result<(), MsmError> {
-            let plan = Plan::new(group, n, index, &limits, options)?;
-            memory.key += msm::Memory::of(&plan, index).bases;
+        let mut sums = |group, parts: &[Part]| -> Result<(), MsmError> {
+            let plan = Plan::joint(group, parts, &limits, options)?;
+            memory.key += msm::Memory::of(&plan, parts).bases;
             memory.proof += plan.sums_bytes();
             room = room.join(plan.room());
             Ok(())
         };
-        for g1 in [&key.a, &key.b_g1, &key.l] {
-            query(Group::G1, g1.len(), Some(&g1.index[..]))?;
-        }
-        query(Group::G1, key.h.len(), None)?;
-        query(Group::G2, key.b_g2.len(), Some(&key.b_g2.index[..]))?;
+        sums(Group::G1, &g1(key).map(|(points, positions)| Part { n: points.len(), positions }))?;
+        sums(Group::G2, &[Part { n: key.b_g2.len(), positions: Some(&key.b_g2.index) }])?;
         memory.proof += room.bytes();
         Ok((memory, room))
     }
@@ -139,14 +134,10 @@ impl GpuBackend {
         let root = root_of_unity(GENERATOR, log_n)
             .ok_or_else(|| ProveError::Backend(format!("there is no root of unity of order 2^{log_n}").into()))?;
         let domain = Arc::new(Domain::new(&kernels, log_n, root)?);
-        let g1 = |query: &super::Query<_>| Bases::load_with(&kernels, &query.bases, Some(&query.index), options);
         Ok(Self {
             quotient: Quotient::new(&kernels, domain)?,
-            a: g1(&key.a)?,
-            b_g1: g1(&key.b_g1)?,
-            l: g1(&key.l)?,
+            g1: Bases::load_joint(&kernels, &g1(&key), options)?,
             b_g2: Bases::load_with(&kernels, &key.b_g2.bases, Some(&key.b_g2.index), options)?,
-            h: Bases::load_with(&kernels, &key.h, None, options)?,
             key,
             kernels,
             room,
@@ -188,11 +179,9 @@ impl GpuBackend {
         let options = |stage| Options { stage: Some(stage), ..self.options };
         // The MSMs run one after the other and share their scratch memory.
         let work = Work::lease(kernels, self.room)?;
+        let g1 = [&h, &witness, &witness, &witness];
         let queries = Queries {
-            h: msm::record_in(kernels, &mut steps, &self.h, &h, &options("h"), &work)?,
-            l: msm::record_in(kernels, &mut steps, &self.l, &witness, &options("l"), &work)?,
-            a: msm::record_in(kernels, &mut steps, &self.a, &witness, &options("a"), &work)?,
-            b_g1: msm::record_in(kernels, &mut steps, &self.b_g1, &witness, &options("b_g1"), &work)?,
+            g1: msm::record_joint(kernels, &mut steps, &self.g1, &g1, &options("g1"), &work)?,
             b_g2: msm::record_in(kernels, &mut steps, &self.b_g2, &witness, &options("b_g2"), &work)?,
         };
         let encoded = kernels.encode(&steps, &queries.rows())?;
@@ -236,19 +225,24 @@ pub(crate) struct Ran {
     queries: Queries,
 }
 
+/// What is summed in G1, in the order of [`Queries::g1`].
+fn g1(key: &ProvingKey) -> [msm::Query<'_, G1Affine>; 4] {
+    fn mapped(query: &super::Query<G1Affine>) -> msm::Query<'_, G1Affine> {
+        (&query.bases, Some(&query.index))
+    }
+    [(&key.h, None), mapped(&key.l), mapped(&key.a), mapped(&key.b_g1)]
+}
+
 struct Queries {
-    h: Recorded<G1Projective>,
-    l: Recorded<G1Projective>,
-    a: Recorded<G1Projective>,
-    b_g1: Recorded<G1Projective>,
+    /// h, l, a and b.
+    g1: Recorded<G1Projective>,
     b_g2: Recorded<G2Projective>,
 }
 
 impl Queries {
     /// What has to be read back, in the order of the fields; empty queries leave nothing.
     fn rows(&self) -> Vec<&Span> {
-        let rows = [self.h.rows(), self.l.rows(), self.a.rows(), self.b_g1.rows(), self.b_g2.rows()];
-        rows.into_iter().flatten().collect()
+        self.g1.rows().into_iter().chain(self.b_g2.rows()).collect()
     }
 
     /// The sums out of these. Each ends in 255 doublings one after the other, half a millisecond in G2, so all five are
@@ -257,18 +251,11 @@ impl Queries {
         let mut rows = rows.into_iter();
         // An MSM over an empty query reads nothing back; a proof's other queries still do.
         let mut of = |read: Option<&Span>| read.and_then(|_| rows.next()).unwrap_or_default();
-        let (h, l, a) = (of(self.h.rows()), of(self.l.rows()), of(self.a.rows()));
-        let (b_g1, b_g2) = (of(self.b_g1.rows()), of(self.b_g2.rows()));
-        let (b_g2, ((h, l), (a, b_g1))) = rayon::join(
-            || self.b_g2.sum(&b_g2),
-            || {
-                rayon::join(
-                    || rayon::join(|| self.h.sum(&h), || self.l.sum(&l)),
-                    || rayon::join(|| self.a.sum(&a), || self.b_g1.sum(&b_g1)),
-                )
-            },
-        );
-        Ok(Sums { a: a?, b_g1: b_g1?, b_g2: b_g2?, h: h?, l: l? })
+        let (g1, b_g2) = (of(self.g1.rows()), of(self.b_g2.rows()));
+        let (b_g2, g1) = rayon::join(|| self.b_g2.sum(&b_g2), || self.g1.sums(&g1));
+        let (b_g2, g1) = (b_g2?, g1?);
+        let [h, l, a, b_g1] = g1[..] else { unreachable!("a sum of each part") };
+        Ok(Sums { a, b_g1, b_g2, h, l })
     }
 }
 

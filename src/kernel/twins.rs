@@ -68,10 +68,16 @@ twins! {
         buckets: u32,
         /// Sets of buckets.
         sets: u32,
-        /// First set of the batch.
+        /// First set that is wanted.
         first: u32,
-        /// End of the batch.
+        /// End of those.
         end: u32,
+        /// The first bucket of the first set.
+        key0: u32,
+        /// The place of the first base.
+        base0: u32,
+        /// From a base to its next multiple.
+        stride: u32,
     }
     /// Prefix sum: `shaders/scan.wgsl`.
     ScanParams {

@@ -3,9 +3,9 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use ark_bls12_381::{Fr, G1Affine, G2Affine};
-use ark_ec::{CurveGroup, VariableBaseMSM, short_weierstrass::Projective};
+use ark_ec::{AffineRepr, CurveGroup, VariableBaseMSM, short_weierstrass::Projective};
 
-use super::{MsmError, Options, Plan};
+use super::{MsmError, Options, Part, Plan};
 use crate::{
     device::{DeviceError, Limits, Pool, Span},
     encoding::{self, Format},
@@ -42,19 +42,36 @@ impl Source for Projective<ark_bls12_381::g2::Config> {
     }
 }
 
-/// Bases resident on a device, in the limb format of the kernels they were loaded with.
+/// Bases resident on a device, in the limb format of the kernels they were loaded with: of one MSM, or of several that
+/// are done together.
 #[derive(Debug, Clone)]
 pub struct Bases<G> {
-    pub(super) n: usize,
+    pub(super) parts: Vec<Own>,
     pub(super) format: Format,
     /// The points of each of the plan's pieces, and their multiples, table by table.
     pub(super) pieces: Vec<Span>,
-    pub(super) map: Span,
-    pub(super) positions: Option<Arc<[u32]>>,
     /// Window and tables that multiples were made for.
     multiples: Option<(u32, u32)>,
     group: PhantomData<fn() -> G>,
 }
+
+/// What is known of a part.
+#[derive(Debug, Clone)]
+pub(super) struct Own {
+    n: usize,
+    positions: Option<Arc<[u32]>>,
+    /// The positions on the device.
+    pub(super) map: Span,
+}
+
+impl Own {
+    pub(super) fn part(&self) -> Part<'_> {
+        Part { n: self.n, positions: self.positions.as_deref() }
+    }
+}
+
+/// Points, and for each the place of its scalar if it is not its own.
+pub type Query<'a, A> = (&'a [A], Option<&'a [u32]>);
 
 /// Doublings of one dispatch: far below a watchdog's patience, and within the 65,535 iterations, of all loops together,
 /// after which llvmpipe ends a thread's loops without a word.
@@ -82,20 +99,37 @@ impl<G: Source> Bases<G> {
         positions: Option<&[u32]>,
         options: &Options,
     ) -> Result<Self, MsmError> {
-        let unordered = |positions: &[u32]| positions.windows(2).position(|pair| pair[0] >= pair[1]);
-        if let Some(at) = positions.and_then(unordered) {
-            return Err(MsmError::Order { at: at + 1 });
-        }
+        Self::load_joint(kernels, &[(points, positions)], options)
+    }
+
+    /// Uploads the bases of several MSMs that will be done together: with windows of the same size, sorted, summed and
+    /// reduced in the same dispatches, which is what small ones spend their time on.
+    pub fn load_joint(
+        kernels: &Kernels,
+        queries: &[Query<'_, G::Affine>],
+        options: &Options,
+    ) -> Result<Self, MsmError> {
         let gpu = kernels.gpu();
         let size = G::GROUP.affine_bytes();
-        let plan = Plan::new(G::GROUP, points.len(), positions, &gpu.limits(), options)?;
-        let mut pieces = Vec::with_capacity(plan.chunks.len());
-        for chunk in &plan.chunks {
-            let n = chunk.bases.len() as u32;
+        let parts: Vec<_> = queries.iter().map(|&(points, positions)| Part { n: points.len(), positions }).collect();
+        let plan = Plan::joint(G::GROUP, &parts, &gpu.limits(), options)?;
+        let mut pieces = Vec::with_capacity(plan.pieces.len());
+        for of in &plan.pieces {
+            let n = of.len() as u32;
             let piece = gpu.allocate(Pool::Resident, "bases", u64::from(plan.tables) * u64::from(n) * size)?;
-            for (index, batch) in points[chunk.bases.clone()].chunks(BATCH).enumerate() {
-                let bytes = G::encode(kernels.format(), batch);
-                gpu.upload(&piece.slice((index * BATCH) as u64 * size, bytes.len() as u64), &bytes)?;
+            let write = |at: usize, points: &[G::Affine]| {
+                let bytes = G::encode(kernels.format(), points);
+                gpu.upload(&piece.slice(at as u64 * size, bytes.len() as u64), &bytes)
+            };
+            for (index, chunk) in of.chunks.iter().enumerate() {
+                for (batch, points) in queries[chunk.part].0[chunk.bases.clone()].chunks(BATCH).enumerate() {
+                    write(chunk.at + batch * BATCH, points)?;
+                }
+                // What no scalar refers to is doubled all the same.
+                let end = chunk.at + chunk.bases.len();
+                if let Some(next) = of.chunks.get(index + 1).filter(|next| next.at > end) {
+                    write(end, &vec![G::Affine::zero(); next.at - end])?;
+                }
             }
             let mut steps = Steps::new(gpu.limits());
             for table in 1..plan.tables {
@@ -114,13 +148,15 @@ impl<G: Source> Bases<G> {
             }
             pieces.push(piece);
         }
-        let map = gpu.store(Pool::Resident, "scalar map", bytemuck::cast_slice(positions.unwrap_or_default()))?;
+        let own = |part: &Part| -> Result<Own, DeviceError> {
+            let map = bytemuck::cast_slice(part.positions.unwrap_or_default());
+            let map = gpu.store(Pool::Resident, "scalar map", map)?;
+            Ok(Own { n: part.n, positions: part.positions.map(Into::into), map })
+        };
         Ok(Self {
-            n: points.len(),
+            parts: parts.iter().map(own).collect::<Result<_, _>>()?,
             format: kernels.format(),
             pieces,
-            map,
-            positions: positions.map(Into::into),
             multiples: (plan.tables > 1).then_some((plan.window, plan.tables)),
             group: PhantomData,
         })
@@ -132,28 +168,24 @@ impl<G: Source> Bases<G> {
             Some((window, tables)) => Options { window: Some(window), tables, ..*options },
             None => Options { tables: 1, ..*options },
         };
-        Plan::new(G::GROUP, self.n, self.positions.as_deref(), limits, &options)
+        let parts: Vec<_> = self.parts.iter().map(Own::part).collect();
+        Plan::joint(G::GROUP, &parts, limits, &options)
     }
 
-    /// Bases.
+    /// Bases, of all parts.
     pub fn len(&self) -> usize {
-        self.n
+        self.parts.iter().map(|part| part.n).sum()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.n == 0
+        self.len() == 0
     }
 
-    /// Scalars that an MSM over these bases reads.
+    /// Scalars that an MSM over these bases reads; of several, the most that one of them does.
     pub fn scalars(&self) -> usize {
-        scalars(self.n, self.positions.as_deref())
+        self.parts.iter().map(|part| part.part().scalars()).max().unwrap_or(0)
     }
-}
-
-/// Scalars that `n` bases refer to.
-pub(super) fn scalars(n: usize, positions: Option<&[u32]>) -> usize {
-    positions.map_or(n, |positions| positions.last().map_or(0, |&last| last as usize + 1))
 }
 
 /// Scalars on a device: 8 words each, and the factor that makes them plain.

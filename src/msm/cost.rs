@@ -101,21 +101,22 @@ impl Costs {
     }
 
     /// Nanoseconds of an MSM with the best number of rounds.
-    pub fn estimate(&self, n: usize, pieces: usize, window: u32, tables: u32) -> f64 {
-        self.estimate_with(n, pieces, window, tables, self.rounds(n, pieces, window, tables))
+    pub fn estimate(&self, sizes: Sizes) -> f64 {
+        self.estimate_with(sizes, self.rounds(sizes))
     }
 
     /// Nanoseconds of an MSM, by the table above.
-    pub fn estimate_with(&self, n: usize, pieces: usize, window: u32, tables: u32, rounds: u32) -> f64 {
-        let n = n.div_ceil(pieces);
-        let windows = BITS.div_ceil(window);
-        let buckets = u64::from(sets(windows, tables)) << (window - 1);
+    pub fn estimate_with(&self, sizes: Sizes, rounds: u32) -> f64 {
+        let Sizes { window, parts, pieces, .. } = sizes;
+        let windows = sizes.windows();
+        let buckets = u64::from(parts * sizes.sets()) << (window - 1);
+        let n = sizes.n.div_ceil(pieces);
         let entries = n as u64 * u64::from(windows);
         let left = items(entries, buckets, rounds) / (1u64 << rounds) as f64;
         let chunk = self.chunk(left as u64);
         // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
         let topmost = 1u64 << (BITS - 1 - window * (windows - 1)).saturating_sub(1);
-        let run = n as u64 / topmost / (chunk << rounds) + 1;
+        let run = n as u64 / u64::from(parts.max(1)) / topmost / (chunk << rounds) + 1;
         let levels = (left as u64 / chunk).max(1).ilog2() / 2 + 1;
         let joined = run.min(JOIN) + if run > JOIN { u64::from(levels) * MERGE } else { 0 };
         let sort = entries as f64 * self.sort + SORT as f64 * self.dispatch;
@@ -128,16 +129,16 @@ impl Costs {
 
     /// The estimate with the best window, where no binding is too small for it.
     pub(super) fn best(&self, n: usize) -> f64 {
-        (2..=MAX_WINDOW).map(|window| self.estimate(n, 1, window, 1)).fold(f64::INFINITY, f64::min)
+        (2..=MAX_WINDOW).map(|window| self.estimate(Sizes::alone(n, window))).fold(f64::INFINITY, f64::min)
     }
 
     /// Rounds of pairs for uniform scalars: each halves what is left and doubles what fills runs up; as many as the
     /// estimate is best with, and only while a round saves more than it takes with no pairs.
-    pub(super) fn rounds(&self, n: usize, pieces: usize, window: u32, tables: u32) -> u32 {
-        let saved = n.div_ceil(pieces) as f64 * f64::from(BITS.div_ceil(window)) * (self.mixed - self.pair);
+    pub(super) fn rounds(&self, sizes: Sizes) -> u32 {
+        let saved = sizes.n.div_ceil(sizes.pieces) as f64 * f64::from(sizes.windows()) * (self.mixed - self.pair);
         // What is negative or no number becomes 0.
         let most = ((saved / self.round) as u64).checked_ilog2().unwrap_or(0).min(MAX_ROUNDS);
-        let estimate = |rounds: u32| self.estimate_with(n, pieces, window, tables, rounds);
+        let estimate = |rounds: u32| self.estimate_with(sizes, rounds);
         (0..=most).min_by(|&a, &b| estimate(a).total_cmp(&estimate(b))).unwrap_or(0)
     }
 
@@ -153,9 +154,42 @@ impl Costs {
     }
 }
 
-/// Sets of buckets, where there are at most so many tables.
-pub(super) fn sets(windows: u32, tables: u32) -> u32 {
-    windows.div_ceil(tables.clamp(1, windows))
+/// What an estimate is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bases of all parts.
+    pub n: usize,
+    /// Pieces that they are cut into, at least one.
+    pub pieces: usize,
+    /// MSMs that are done together, at least one.
+    pub parts: u32,
+    /// Bits of a window.
+    pub window: u32,
+    /// Most multiples of each base, itself among them.
+    pub tables: u32,
+}
+
+impl Sizes {
+    /// One MSM in one piece, without multiples.
+    pub fn alone(n: usize, window: u32) -> Self {
+        Self { n, pieces: 1, parts: 1, window, tables: 1 }
+    }
+
+    /// Windows.
+    pub fn windows(self) -> u32 {
+        BITS.div_ceil(self.window)
+    }
+
+    /// Sets of buckets of a part.
+    pub fn sets(self) -> u32 {
+        let windows = self.windows();
+        windows.div_ceil(self.tables.clamp(1, windows))
+    }
+
+    /// Multiples that are of use.
+    pub fn multiples(self) -> u32 {
+        self.windows().div_ceil(self.sets())
+    }
 }
 
 /// Items that rounds of pairs begin with, for uniform scalars: entries, and what fills their runs up.
@@ -177,7 +211,7 @@ mod tests {
             (0, 24, 17, 6, 132.9),
             (1, 20, 16, 3, 28.4),
         ] {
-            let estimate = Costs::H200[group].estimate_with(1 << log_n, 1, window, 1, rounds) / 1e6;
+            let estimate = Costs::H200[group].estimate_with(Sizes::alone(1 << log_n, window), rounds) / 1e6;
             assert!((0.8..1.2).contains(&(estimate / ms)), "2^{log_n}: {estimate} ms, measured {ms}");
         }
     }
@@ -190,9 +224,9 @@ mod tests {
             let slow = Costs { pair: odd, round: odd, dispatch: odd, ..Costs::H200[0] };
             for costs in [costs, slow] {
                 for n in [0, 1, 1 << 20, 1 << 31] {
-                    costs.estimate(n, 1, 2, 1);
-                    costs.estimate(n, 3, 20, 255);
-                    assert!(costs.rounds(n, 1, 20, 1) <= MAX_ROUNDS);
+                    costs.estimate(Sizes::alone(n, 2));
+                    costs.estimate(Sizes { pieces: 3, parts: 4, tables: 255, ..Sizes::alone(n, 20) });
+                    assert!(costs.rounds(Sizes::alone(n, 20)) <= MAX_ROUNDS);
                     assert!((CHUNK.start..=CHUNK.end).contains(&costs.chunk(n as u64)));
                 }
             }

@@ -132,7 +132,7 @@ impl<G: Source> Case<'_, G> {
         let options = Options { window: Some(window), rounds: Some(rounds), ..Options::PINNED };
         let limits = self.kernels.gpu().limits();
         let plan = match Plan::new(G::GROUP, n, None, &limits, &options) {
-            Ok(plan) if plan.chunks.len() == 1 && plan.batch == plan.sets && plan.rounds.len() == rounds as usize => {
+            Ok(plan) if plan.pieces.len() == 1 && plan.batch == plan.sets && plan.rounds.len() == rounds as usize => {
                 plan
             }
             _ => return Ok(None),

@@ -26,6 +26,7 @@
 mod bases;
 mod cost;
 mod measure;
+mod pieces;
 mod plan;
 mod record;
 pub mod reference;
@@ -33,11 +34,12 @@ pub mod reference;
 use ark_bls12_381::Fr;
 use thiserror::Error;
 
-pub use bases::{Bases, Scalars, Source};
-pub use cost::Costs;
+pub use bases::{Bases, Query, Scalars, Source};
+pub use cost::{Costs, Sizes};
 pub use measure::measure;
-pub use plan::{Chunk, Fold, Level, Plan, Room, Round};
-pub use record::{Recorded, Work, record, record_in};
+pub use pieces::{Chunk, Part, Piece};
+pub use plan::{Fold, Level, Plan, Room, Round};
+pub use record::{Recorded, Work, record, record_in, record_joint};
 
 use crate::{
     device::{DeviceError, Limits, leased},
@@ -86,7 +88,7 @@ impl Default for Options {
 pub struct Memory {
     /// Of [`Bases`], as long as they live.
     pub bases: u64,
-    /// Of [`Scalars`], for as many as the bases refer to.
+    /// Of [`Scalars`], for as many as the bases refer to, if each part has its own.
     pub scalars: u64,
     /// Beside these while it runs.
     pub work: u64,
@@ -100,15 +102,17 @@ pub fn memory_estimate(
     limits: &Limits,
     options: &Options,
 ) -> Result<Memory, MsmError> {
-    Ok(Memory::of(&Plan::new(group, n, positions, limits, options)?, positions))
+    let parts = [Part { n, positions }];
+    Ok(Memory::of(&Plan::joint(group, &parts, limits, options)?, &parts))
 }
 
 impl Memory {
-    /// Of a plan, and the positions that it was made for.
-    pub fn of(plan: &Plan, positions: Option<&[u32]>) -> Self {
+    /// Of a plan, and the parts that it was made for.
+    pub fn of(plan: &Plan, parts: &[Part]) -> Self {
+        let map = |part: &Part| leased(4 * part.positions.map_or(0, <[u32]>::len) as u64);
         Self {
-            bases: plan.bases_bytes() + leased(4 * positions.map_or(0, <[u32]>::len) as u64),
-            scalars: leased(32 * bases::scalars(plan.n, positions) as u64),
+            bases: plan.bases_bytes() + parts.iter().map(map).sum::<u64>(),
+            scalars: parts.iter().map(|part| leased(32 * part.scalars() as u64)).sum(),
             work: plan.leased_bytes(),
         }
     }
@@ -123,6 +127,14 @@ pub enum MsmError {
         /// Scalars that the bases call for.
         bases: usize,
         /// Scalars.
+        scalars: usize,
+    },
+    /// MSMs that are done together need scalars each.
+    #[error("{bases} MSMs together were given {scalars} vectors of scalars")]
+    Parts {
+        /// MSMs.
+        bases: usize,
+        /// Vectors.
         scalars: usize,
     },
     /// A scalar map that does not increase.

@@ -4,7 +4,8 @@ use std::{fmt, ops::Range};
 
 use super::{
     MsmError, Options,
-    cost::{BITS, CHUNK, Costs, JOIN, MAX_ROUNDS, MAX_WINDOW, MERGE, sets},
+    cost::{BITS, CHUNK, Costs, JOIN, MAX_ROUNDS, MAX_WINDOW, MERGE, Sizes},
+    pieces::{self, GRAIN, Part, Piece},
 };
 use crate::{
     device::{Limits, leased},
@@ -15,18 +16,6 @@ use crate::{
 const PAIRS: u64 = 16;
 /// Products that share an inversion.
 const INVERSIONS: u64 = 8;
-/// Chunks of bases are multiples of this, so that their spans keep the alignment of bindings.
-const GRAIN: usize = 64;
-
-/// A piece of the bases that fits the device's bindings. Pieces are added to the same buckets, one after the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// Bases.
-    pub bases: Range<usize>,
-    /// Positions in the scalar vector that the bases refer to; the start is a multiple of 8 (256 bytes).
-    pub scalars: Range<usize>,
-}
-
 /// One level of summing runs: `threads` threads take `chunk` of `n` items each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
@@ -58,27 +47,30 @@ pub struct Fold {
     pub values: u64,
 }
 
-/// The plan of one multi-scalar multiplication.
+/// The plan of one multi-scalar multiplication, or of several that are done together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Source group.
     pub group: Group,
     /// Bases altogether.
     pub n: usize,
+    /// MSMs, each with sets of buckets of its own.
+    pub parts: u32,
     /// Bits of a window.
     pub window: u32,
     /// Windows.
     pub windows: u32,
     /// Multiples of each base that are stored: itself, and `2^(window sets)` times the one before.
     pub tables: u32,
-    /// Sets of buckets: window `w` adds multiple `w / sets` to set `w % sets`. With one table, a set for each window.
+    /// Sets of buckets of a part: window `w` adds multiple `w / sets` to set `w % sets`. With one table, a set for each
+    /// window.
     pub sets: u32,
     /// Sets that are sorted and summed together: as many as bindings have room for.
     pub batch: u32,
     /// Sets that are reduced together: all, where a binding has room for their buckets; else those of a batch.
     pub reduced: u32,
-    /// Pieces.
-    pub chunks: Vec<Chunk>,
+    /// Pieces of the bases.
+    pub pieces: Vec<Piece>,
     /// Rounds of affine additions of pairs before.
     pub rounds: Vec<Round>,
     /// Levels of accumulation for the largest piece: the first from entries, the others from partial sums.
@@ -99,20 +91,25 @@ impl Plan {
         limits: &Limits,
         options: &Options,
     ) -> Result<Self, MsmError> {
-        if let Some(positions) = positions.filter(|positions| positions.len() != n) {
-            return Err(MsmError::Lengths { bases: n, scalars: positions.len() });
-        }
-        if n >= 1 << 31 {
+        Self::joint(group, &[Part { n, positions }], limits, options)
+    }
+
+    /// Plans MSMs that are sorted, summed and reduced together, with windows of the same size.
+    pub fn joint(group: Group, parts: &[Part], limits: &Limits, options: &Options) -> Result<Self, MsmError> {
+        parts.iter().try_for_each(Part::check)?;
+        let n = parts.iter().map(|part| part.n).sum();
+        // Places of bases, and one more, have to fit beside a sign.
+        if n + (GRAIN - 1) * parts.len().saturating_sub(1) >= 1 << 31 {
             return Err(MsmError::TooMany { n });
         }
         let fits = |window: u32| (group.sum_bytes() << (window - 1)) <= limits.binding;
         let costs = &options.costs[group as usize];
-        let pieces = |window: u32| {
-            let windows = BITS.div_ceil(window);
-            let longest = longest(group, limits, windows.div_ceil(sets(windows, options.tables)));
-            n.div_ceil(longest.max(1)).max(1)
+        let longest = |tables: u32| pieces::longest(group, limits, widest(group), tables);
+        let sizes = |window: u32| {
+            let sizes = Sizes { n, pieces: 1, parts: parts.len() as u32, window, tables: options.tables };
+            Sizes { pieces: pieces::count(parts, longest(sizes.multiples())), ..sizes }
         };
-        let estimate = |window: u32| costs.estimate(n, pieces(window), window, options.tables);
+        let estimate = |window: u32| costs.estimate(sizes(window));
         let window = match options.window {
             Some(window) if (2..=MAX_WINDOW).contains(&window) && fits(window) => window,
             Some(window) => {
@@ -125,13 +122,26 @@ impl Plan {
                 .min_by(|&a, &b| estimate(a).total_cmp(&estimate(b)))
                 .ok_or(MsmError::Binding { needed: least(group, options.tables), limit: limits.binding })?,
         };
-        let windows = BITS.div_ceil(window);
-        let sets = sets(windows, options.tables);
-        let tables = windows.div_ceil(sets);
-        let chunks = chunks(group, n, positions, limits, tables)?;
-        let longest = chunks.iter().map(|chunk| chunk.bases.len() as u64).max().unwrap_or(0);
+        let sizes = sizes(window);
+        let (windows, sets, tables) = (sizes.windows(), sizes.sets(), sizes.multiples());
+        let pieces = pieces::pieces(group, parts, limits, longest(tables), tables)?;
+        let all = (sets * sizes.parts).max(1);
+        let most = |batch: u32| {
+            let batches = (0..all.div_ceil(batch)).map(|index| index * batch..((index + 1) * batch).min(all));
+            let of = |range: Range<u32>| {
+                let entries = |piece: &Piece| {
+                    let chunk = |chunk: &pieces::Chunk| {
+                        let rows = u64::from(own(&range, chunk.part, sets).len() as u32);
+                        chunk.bases.len() as u64 * rows * u64::from(tables)
+                    };
+                    piece.chunks.iter().map(chunk).sum::<u64>()
+                };
+                pieces.iter().map(entries).max().unwrap_or(0)
+            };
+            batches.map(of).max().unwrap_or(0)
+        };
         let items = |rounds: u32, batch: u32| {
-            let (entries, keys) = (longest * u64::from(batch * tables), u64::from(batch) << (window - 1));
+            let (entries, keys) = (most(batch), u64::from(batch) << (window - 1));
             (entries + entries.min(keys) * ((1 << rounds) - 1)) >> rounds << rounds
         };
         // Windows at a time that every binding has room for.
@@ -142,19 +152,19 @@ impl Plan {
                 let sums = if rounds > 0 { items / 2 * group.affine_bytes() } else { 4 * items };
                 buckets.max(sums) <= limits.binding
             };
-            (1..=sets).rev().find(fits)
+            (1..=all).rev().find(fits)
         };
-        let by_cost = || costs.rounds(n, chunks.len().max(1), window, options.tables);
+        let by_cost = || costs.rounds(Sizes { pieces: pieces.len().max(1), ..sizes });
         let wanted = options.rounds.unwrap_or_else(by_cost);
         let (round_count, batch) = (0..=wanted.min(MAX_ROUNDS))
             .rev()
             .find_map(|rounds| room(rounds).map(|batch| (rounds, batch)))
             .ok_or(MsmError::Binding { needed: least(group, tables), limit: limits.binding })?;
         // The same number of batches, of more even sizes.
-        let batch = sets.div_ceil(sets.div_ceil(batch));
+        let batch = all.div_ceil(all.div_ceil(batch));
         // Buckets of a set begin where a binding may.
         let set = group.sum_bytes() << (window - 1);
-        let together = u64::from(sets) * set <= limits.binding && set.is_multiple_of(256);
+        let together = u64::from(all) * set <= limits.binding && set.is_multiple_of(256);
         let items = items(round_count, batch);
         let rounds = (1..=round_count)
             .map(|round| {
@@ -167,13 +177,14 @@ impl Plan {
             rounds,
             group,
             n,
+            parts: sizes.parts,
             window,
             windows,
             tables,
             sets,
             batch,
-            reduced: if together { sets } else { batch },
-            chunks,
+            reduced: if together { all } else { batch },
+            pieces,
             levels: levels(costs, items >> round_count, limits.binding / group.sum_bytes()),
             join: JOIN,
             folds: folds(1 << (window - 1)),
@@ -190,9 +201,19 @@ impl Plan {
         self.buckets() * u64::from(self.batch)
     }
 
+    /// Sets of all parts, part by part.
+    pub fn all_sets(&self) -> u32 {
+        self.sets * self.parts
+    }
+
+    /// Those sets of a part, counted from its first, that a batch has.
+    pub fn own(&self, batch: &Range<u32>, part: usize) -> Range<u32> {
+        own(batch, part, self.sets)
+    }
+
     /// Batches of sets, one after the other.
     pub fn batches(&self) -> impl Iterator<Item = Range<u32>> {
-        let (sets, batch) = (self.sets, self.batch);
+        let (sets, batch) = (self.all_sets(), self.batch);
         (0..sets.div_ceil(batch)).map(move |index| index * batch..((index + 1) * batch).min(sets))
     }
 
@@ -213,9 +234,8 @@ impl Plan {
 
     /// Bytes that bases and their multiples lease, piece by piece.
     pub fn bases_bytes(&self) -> u64 {
-        let piece =
-            |chunk: &Chunk| leased(u64::from(self.tables) * chunk.bases.len() as u64 * self.group.affine_bytes());
-        self.chunks.iter().map(piece).sum()
+        let piece = |piece: &Piece| leased(u64::from(self.tables) * piece.len() as u64 * self.group.affine_bytes());
+        self.pieces.iter().map(piece).sum()
     }
 
     /// Bytes of work space that a run leases beside bases and scalars, without the window sums.
@@ -235,7 +255,7 @@ impl Plan {
 
     /// Bytes of the window sums: a row for each reduction.
     pub(super) fn rows_bytes(&self) -> u64 {
-        self.row_bytes() * u64::from(self.sets.div_ceil(self.reduced))
+        self.row_bytes() * u64::from(self.all_sets().div_ceil(self.reduced))
     }
 
     /// The scratch spans of a run.
@@ -251,7 +271,7 @@ impl Plan {
             _ => 0,
         };
         let (pairs, threads) = self.rounds.first().map_or((0, 0), |round| (round.pairs, round.threads));
-        let longest = self.chunks.iter().map(|chunk| chunk.bases.len() as u64).max().unwrap_or(0);
+        let longest = self.pieces.iter().map(|piece| piece.len() as u64).max().unwrap_or(0);
         Room([
             32 * longest,
             4 * self.keys(),
@@ -310,17 +330,18 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} msm of {}: {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} \
+            "{} msm of {}, {} part(s): {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} \
              reduced at once, {} piece(s), {} bytes of scratch",
             self.group.name(),
             self.n,
+            self.parts,
             self.windows,
             self.window,
             self.tables,
             self.sets,
             self.batch,
             self.reduced,
-            self.chunks.len(),
+            self.pieces.len(),
             self.scratch_bytes()
         )?;
         for round in &self.rounds {
@@ -346,55 +367,16 @@ fn widest(group: Group) -> u64 {
 
 /// The smallest binding with which there is a plan: a piece of GRAIN bases with all their multiples, of which there are no more
 /// than windows.
-fn least(group: Group, tables: u32) -> u64 {
+pub(super) fn least(group: Group, tables: u32) -> u64 {
     let tables = tables.clamp(1, BITS.div_ceil(2));
     (widest(group) * GRAIN as u64 * u64::from(tables) + 4 * group.sum_bytes()).next_multiple_of(256)
 }
 
-/// Most bases of a piece, with all their multiples: a multiple of [`GRAIN`].
-fn longest(group: Group, limits: &Limits, tables: u32) -> usize {
-    let room = limits.binding - limits.binding.min(4 * group.sum_bytes());
-    (room / (widest(group) * u64::from(tables))) as usize / GRAIN * GRAIN
-}
-
-/// As few pieces as every binding allows, as even as may be.
-fn chunks(
-    group: Group,
-    n: usize,
-    positions: Option<&[u32]>,
-    limits: &Limits,
-    tables: u32,
-) -> Result<Vec<Chunk>, MsmError> {
-    let longest = longest(group, limits, tables);
-    let scalars = (limits.binding / 32) as usize;
-    let refuse = MsmError::Binding { needed: least(group, tables), limit: limits.binding };
-    if n > 0 && (longest == 0 || scalars < GRAIN) {
-        return Err(refuse);
-    }
-    let longest = if n > 0 { n.div_ceil(n.div_ceil(longest)).next_multiple_of(GRAIN) } else { longest };
-    let position = |i: usize| positions.map_or(i, |positions| positions[i] as usize);
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    while start < n {
-        let first = position(start) / 8 * 8;
-        let mut end = (start + longest).min(n);
-        if position(end - 1) - first >= scalars {
-            // The first base that lies too far; positions increase, so bisection finds it.
-            end = match positions {
-                Some(positions) => start + positions[start..end].partition_point(|&p| (p as usize) < first + scalars),
-                None => first + scalars,
-            };
-            if end < n {
-                end = end / GRAIN * GRAIN;
-            }
-            if end <= start {
-                return Err(MsmError::Spread { at: start, limit: scalars });
-            }
-        }
-        pieces.push(Chunk { bases: start..end, scalars: first..position(end - 1) + 1 });
-        start = end;
-    }
-    Ok(pieces)
+/// Those sets of a part, counted from its first, that lie in a range of the sets of all parts.
+fn own(range: &Range<u32>, part: usize, sets: u32) -> Range<u32> {
+    let first = part as u32 * sets;
+    let clip = |at: u32| at.saturating_sub(first).min(sets);
+    clip(range.start)..clip(range.end)
 }
 
 /// `room`: sums that fit one binding, which holds the two partial sums of every thread.

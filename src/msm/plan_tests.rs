@@ -25,23 +25,50 @@ fn plans_keep_within_bindings() {
     }
 }
 
+/// Several at once: of any sizes, none among them.
+#[test]
+fn joint_plans_keep_within_bindings() {
+    let positions: Vec<u32> = (0..100_000).map(|i| 3 * i).collect();
+    let some = Part { n: 100_000, positions: Some(&positions) };
+    let first = |n| Part { n, positions: None };
+    for parts in [&[some, first(1 << 20), first(0), first(77)][..], &[first(63), first(65)], &[first(0); 3], &[some; 9]]
+    {
+        for group in [Group::G1, Group::G2] {
+            for binding in [1 << 18, 1 << 20, 128 << 20, (1 << 31) - 256] {
+                for (rounds, tables) in [(None, 1), (Some(0), 1), (Some(6), 1), (None, 3)] {
+                    let options = Options { rounds, tables, ..Options::default() };
+                    let plan = Plan::joint(group, parts, &limits(binding), &options).expect("a plan");
+                    if plan.n > 0 {
+                        check(&plan, binding);
+                    }
+                }
+            }
+        }
+    }
+    let none = Plan::joint(Group::G1, &[], &limits(1 << 20), &Options::default()).expect("a plan");
+    assert_eq!((none.n, none.leased_bytes(), none.batches().count()), (0, 0, 0));
+}
+
 fn check(plan: &Plan, binding: u64) {
     let &Plan { group, n, tables, .. } = plan;
-    assert_eq!(plan.chunks.first().map(|c| c.bases.start), Some(0));
-    assert_eq!(plan.chunks.last().map(|c| c.bases.end), Some(n));
-    for pair in plan.chunks.windows(2) {
-        assert_eq!(pair[0].bases.end, pair[1].bases.start);
-        assert_eq!(pair[0].bases.end as u64 * group.affine_bytes() % 256, 0);
+    let mut next = vec![0; plan.parts as usize];
+    for piece in &plan.pieces {
+        assert!(u64::from(tables) * piece.len() as u64 * group.affine_bytes() <= binding);
+        let mut end = 0;
+        for chunk in &piece.chunks {
+            assert!(chunk.at >= end && chunk.at < end + 64 && chunk.at % 64 == 0, "{piece:?}");
+            assert_eq!((chunk.bases.start, chunk.bases.start % 64), (next[chunk.part], 0));
+            assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
+            next[chunk.part] = chunk.bases.end;
+            end = chunk.at + chunk.bases.len();
+        }
     }
-    for chunk in &plan.chunks {
-        assert!(u64::from(tables) * chunk.bases.len() as u64 * group.affine_bytes() <= binding);
-        assert!(chunk.scalars.len() as u64 * 32 <= binding && chunk.scalars.start % 8 == 0);
-    }
+    assert_eq!(next.iter().sum::<usize>(), n);
     for (what, bytes) in SPANS.into_iter().zip(plan.room().0).chain([("a row", plan.row_bytes())]) {
         assert!(bytes <= binding, "{what} {bytes} > {binding} in {plan}");
     }
     assert!(plan.entries() < 1 << 32, "{plan}");
-    assert_eq!(plan.batches().map(|batch| batch.len() as u32).sum::<u32>(), plan.sets);
+    assert_eq!(plan.batches().map(|batch| batch.len() as u32).sum::<u32>(), plan.sets * plan.parts);
     assert!(plan.sets * tables >= plan.windows, "{plan}");
     assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
     assert_eq!(plan.folds.last().map(|fold| (fold.nodes, fold.values + 1)), Some((1, plan.values())));
@@ -51,12 +78,13 @@ fn check(plan: &Plan, binding: u64) {
 fn scattered_positions_are_cut_by_distance() {
     let positions: Vec<u32> = (0..1000).map(|i| i * 50).collect();
     let plan = Plan::new(Group::G1, 1000, Some(&positions), &limits(1 << 18), &Options::default()).expect("a plan");
-    for chunk in &plan.chunks {
+    let chunks: Vec<_> = plan.pieces.iter().flat_map(|piece| &piece.chunks).collect();
+    for chunk in &chunks {
         assert!(chunk.scalars.len() * 32 <= 1 << 18);
         assert_eq!(chunk.scalars.end, positions[chunk.bases.end - 1] as usize + 1);
         assert!(chunk.scalars.start <= positions[chunk.bases.start] as usize);
     }
-    assert!(plan.chunks.len() > 5);
+    assert!(chunks.len() > 5);
 }
 
 #[test]

@@ -46,16 +46,21 @@ impl<G: Source> Recorded<G> {
         self.rows.as_ref()
     }
 
-    /// The sum, from the bytes of [`Self::rows`]: Horner's rule over the bits of each set, by the threads of the current
-    /// pool, and over the sets. (One thread alone takes twice as long, on a machine of 16 cores.)
+    /// The sum, from the bytes of [`Self::rows`]; of several that were done together, the sum of all.
     pub fn sum(&self, bytes: &[u8]) -> Result<G, MsmError> {
+        Ok(self.sums(bytes)?.into_iter().sum())
+    }
+
+    /// The sum of each part, from the bytes of [`Self::rows`]: Horner's rule over the bits of each set, by the threads of
+    /// the current pool, and over the sets. (One thread alone takes twice as long, on a machine of 16 cores.)
+    pub fn sums(&self, bytes: &[u8]) -> Result<Vec<G>, MsmError> {
         let plan = &self.plan;
         let expected = if self.rows.is_some() { plan.rows_bytes() as usize } else { 0 };
         if bytes.len() != expected {
             return Err(MsmError::Rows { found: bytes.len(), expected });
         }
         if expected == 0 {
-            return Ok(G::zero());
+            return Ok(vec![G::zero(); plan.parts as usize]);
         }
         let (row, reduced) = (plan.row_bytes() as usize, plan.reduced as usize);
         let set_bytes = (plan.values() * plan.group.sum_bytes()) as usize;
@@ -65,11 +70,11 @@ impl<G: Source> Recorded<G> {
             // Buckets count from 0, and the plain sum of them, which comes first, lifts them by one.
             sums[1..].iter().rev().fold(G::zero(), horner) + sums[0]
         };
-        let of_set =
-            |set: usize| -> G { of_bits(&bytes[set / reduced * row + set % reduced * set_bytes..][..set_bytes]) };
-        let sets: Vec<G> = (0..plan.sets as usize).into_par_iter().map(of_set).collect();
+        let of_set = |set: usize| of_bits(&bytes[set / reduced * row + set % reduced * set_bytes..][..set_bytes]);
+        let sets: Vec<G> = (0..plan.all_sets() as usize).into_par_iter().map(of_set).collect();
         let shift = |sum: G| (0..plan.window).fold(sum, |sum, _| sum.double());
-        Ok(sets.iter().rev().fold(G::zero(), |sum, set| shift(sum) + set))
+        let of_part = |sets: &[G]| sets.iter().rev().fold(G::zero(), |sum, set| shift(sum) + set);
+        Ok(sets.par_chunks(plan.sets as usize).map(of_part).collect())
     }
 }
 
@@ -116,7 +121,7 @@ pub fn record<G: Source>(
 ) -> Result<Recorded<G>, MsmError> {
     let plan = bases.plan(&kernels.gpu().limits(), options)?;
     let work = Work::lease(kernels, plan.room())?;
-    write(kernels, steps, bases, scalars, options.stage, plan, &work)
+    write(kernels, steps, bases, &[scalars], options.stage, plan, &work)
 }
 
 /// The same in scratch memory that earlier steps may have used and later ones may use again.
@@ -128,6 +133,18 @@ pub fn record_in<G: Source>(
     options: &Options,
     work: &Work,
 ) -> Result<Recorded<G>, MsmError> {
+    record_joint(kernels, steps, bases, &[scalars], options, work)
+}
+
+/// The same for [`Bases::load_joint`], with the scalars of each part.
+pub fn record_joint<G: Source>(
+    kernels: &Kernels,
+    steps: &mut Steps,
+    bases: &Bases<G>,
+    scalars: &[&Scalars],
+    options: &Options,
+    work: &Work,
+) -> Result<Recorded<G>, MsmError> {
     write(kernels, steps, bases, scalars, options.stage, bases.plan(&kernels.gpu().limits(), options)?, work)
 }
 
@@ -135,22 +152,27 @@ fn write<G: Source>(
     kernels: &Kernels,
     steps: &mut Steps,
     bases: &Bases<G>,
-    scalars: &Scalars,
+    scalars: &[&Scalars],
     stage: Option<&'static str>,
     plan: Plan,
     work: &Work,
 ) -> Result<Recorded<G>, MsmError> {
     let gpu = kernels.gpu();
-    let positions = bases.positions.as_deref();
-    for (what, format) in [("bases", bases.format), ("scalars", scalars.format)] {
+    if scalars.len() != bases.parts.len() {
+        return Err(MsmError::Parts { bases: bases.parts.len(), scalars: scalars.len() });
+    }
+    let formats = scalars.iter().map(|scalars| ("scalars", scalars.format));
+    for (what, format) in std::iter::once(("bases", bases.format)).chain(formats) {
         if format != kernels.format() {
             let (found, kernels) = (format.name(), kernels.format().name());
             return Err(MsmError::Format { what, found, kernels });
         }
     }
-    let have = (scalars.span.size() / 32) as usize;
-    if have < bases.scalars() {
-        return Err(MsmError::Lengths { bases: bases.scalars(), scalars: have });
+    for (part, scalars) in bases.parts.iter().zip(scalars) {
+        let (needs, have) = (part.part().scalars(), (scalars.span.size() / 32) as usize);
+        if have < needs {
+            return Err(MsmError::Lengths { bases: needs, scalars: have });
+        }
     }
     let mut recorded = Recorded { format: kernels.format(), rows: None, group: PhantomData, plan };
     let plan = &recorded.plan;
@@ -181,48 +203,62 @@ fn write<G: Source>(
     let rows = gpu.allocate(Pool::Scratch, "msm window sums", plan.rows_bytes())?;
     let which = G::GROUP as usize;
     let stage = |steps: &mut Steps, part: &'static str| steps.stage(stage.unwrap_or(part));
-    let pieces: Vec<_> = plan.chunks.iter().zip(&bases.pieces).collect();
+    let pieces: Vec<_> = plan.pieces.iter().zip(&bases.pieces).collect();
     let mut row_index = 0;
     for batch in plan.batches() {
         // Sets that are reduced together have their buckets side by side.
         let at = if plan.reduced > plan.batch { batch.start } else { 0 };
         let set = plan.buckets() * plan.group.sum_bytes();
         let buckets = &all_buckets.slice(u64::from(at) * set, batch.len() as u64 * set);
-        for (piece, &(chunk, points)) in pieces.iter().enumerate() {
-            let n = chunk.bases.len() as u64;
+        for (index, &(piece, points)) in pieces.iter().enumerate() {
             stage(steps, "msm sort");
-            // Scalars of a lone piece stay plain for the next batch.
-            if batch.start == 0 || pieces.len() > 1 {
-                let map = match positions {
-                    Some(_) => bases.map.slice(4 * chunk.bases.start as u64, 4 * n),
-                    None => bases.map.clone(),
-                };
-                let words = scalars.span.slice(32 * chunk.scalars.start as u64, 32 * chunk.scalars.len() as u64);
-                let params = PlainParams {
-                    group0: 0,
-                    n: n as u32,
-                    mapped: u32::from(positions.is_some()),
-                    scalar0: if positions.is_some() { chunk.scalars.start as u32 } else { 0 },
-                    scale: scalars.scale,
-                };
-                steps.dispatch(&MSM_PLAIN, n, params, &[&words, &map, plain]);
-            }
-            steps.clear(counts);
             let round_count = plan.rounds.len() as u32;
+            steps.clear(counts);
             if round_count > 0 {
                 steps.clear(entries);
             }
-            let digits = DigitParams {
-                group0: 0,
-                n: n as u32,
-                window: plan.window,
-                windows: plan.windows,
-                sets: plan.sets,
-                end: batch.end,
-                buckets: plan.buckets() as u32,
-                first: batch.start,
-            };
-            steps.dispatch(&MSM_COUNT, n, digits, &[plain, counts]);
+            // Threads, digits, plain scalars and place of each chunk with sets of this batch.
+            let mut chunks = Vec::new();
+            for chunk in &piece.chunks {
+                let (part, scalars) = (&bases.parts[chunk.part], scalars[chunk.part]);
+                let sets = plan.own(&batch, chunk.part);
+                if sets.is_empty() {
+                    continue;
+                }
+                let n = chunk.bases.len() as u64;
+                let plain = plain.slice(32 * chunk.at as u64, 32 * n);
+                // Scalars of a lone piece stay plain for the next batch.
+                if sets.start == 0 || pieces.len() > 1 {
+                    let mapped = part.part().positions.is_some();
+                    let map =
+                        if mapped { part.map.slice(4 * chunk.bases.start as u64, 4 * n) } else { part.map.clone() };
+                    let words = scalars.span.slice(32 * chunk.scalars.start as u64, 32 * chunk.scalars.len() as u64);
+                    let params = PlainParams {
+                        group0: 0,
+                        n: n as u32,
+                        mapped: u32::from(mapped),
+                        scalar0: if mapped { chunk.scalars.start as u32 } else { 0 },
+                        scale: scalars.scale,
+                    };
+                    steps.dispatch(&MSM_PLAIN, n, params, &[&words, &map, &plain]);
+                }
+                let before = chunk.part as u32 * plan.sets + sets.start - batch.start;
+                let digits = DigitParams {
+                    group0: 0,
+                    n: n as u32,
+                    window: plan.window,
+                    windows: plan.windows,
+                    buckets: plan.buckets() as u32,
+                    sets: plan.sets,
+                    first: sets.start,
+                    end: sets.end,
+                    key0: before * plan.buckets() as u32,
+                    base0: chunk.at as u32,
+                    stride: piece.len() as u32,
+                };
+                steps.dispatch(&MSM_COUNT, n, digits, &[&plain, counts]);
+                chunks.push((n, digits, plain));
+            }
             let tile_count = plan.keys().div_ceil(1024);
             let scan = ScanParams {
                 group0: 0,
@@ -233,7 +269,9 @@ fn write<G: Source>(
             steps.dispatch(&SCAN_TILES, 256 * tile_count, scan, &[counts, tiles]);
             steps.dispatch(&SCAN_SUMS, 1, scan, &[counts, tiles]);
             steps.dispatch(&SCAN_ADD, 256 * tile_count, scan, &[counts, tiles]);
-            steps.dispatch(&MSM_SCATTER, n, digits, &[plain, counts, entries]);
+            for (n, digits, plain) in &chunks {
+                steps.dispatch(&MSM_SCATTER, *n, *digits, &[plain, counts, entries]);
+            }
             if round_count > 0 {
                 stage(steps, "msm pair");
             }
@@ -257,7 +295,7 @@ fn write<G: Source>(
                 steps.dispatch(add, level.threads, params, &spans);
             }
             stage(steps, "msm accumulate");
-            if piece == 0 {
+            if index == 0 {
                 steps.clear(buckets);
             }
             for (depth, level) in plan.levels.iter().enumerate() {
@@ -268,7 +306,7 @@ fn write<G: Source>(
                 };
                 let (chunk, threads) = (level.chunk as u32, level.threads as u32);
                 if depth == 0 {
-                    let (keys, onto) = (plan.keys() as u32, u32::from(piece > 0));
+                    let (keys, onto) = (plan.keys() as u32, u32::from(index > 0));
                     let params = AccumulateParams { group0: 0, keys, chunk, threads, rounds: round_count, onto };
                     let spans = [points, counts, entries, buckets, to[0], to[1], sums];
                     steps.dispatch(&MSM_ACCUMULATE[which], level.threads, params, &spans);
@@ -287,7 +325,7 @@ fn write<G: Source>(
                 }
             }
         }
-        let sets = if plan.reduced > plan.batch { plan.sets } else { batch.len() as u32 };
+        let sets = if plan.reduced > plan.batch { plan.all_sets() } else { batch.len() as u32 };
         if at + batch.len() as u32 != sets {
             continue;
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ark_bls12_381::Fr;
 use ark_ff::PrimeField;
 
-use super::{Plan, Source};
+use super::{Piece, Plan, Source};
 
 /// An unused slot of partial sums.
 const NONE: u32 = u32::MAX;
@@ -31,15 +31,17 @@ pub fn digits(scalar: Fr, window: u32, windows: u32) -> Vec<i64> {
         .collect()
 }
 
-/// Entries sorted by bucket, `(base and table, negative)`, and the end of each bucket's run.
-fn sort(scalars: &[Fr], plan: &Plan, batch: &Range<u32>) -> (Vec<(usize, bool)>, Vec<usize>) {
+/// Entries sorted by bucket, `(place of the base or its multiple, negative)`, and the end of each bucket's run.
+fn sort(scalars: &[&[Fr]], plan: &Plan, piece: &Piece, batch: &Range<u32>) -> (Vec<(usize, bool)>, Vec<usize>) {
     let mut buckets = vec![Vec::new(); plan.keys() as usize];
-    for (i, scalar) in scalars.iter().enumerate() {
-        for (w, digit) in (0..).zip(digits(*scalar, plan.window, plan.windows)) {
-            let (table, set) = (w / plan.sets, w % plan.sets);
-            if digit != 0 && batch.contains(&set) {
-                let key = u64::from(set - batch.start) * plan.buckets() + digit.unsigned_abs() - 1;
-                buckets[key as usize].push((table as usize * scalars.len() + i, digit < 0));
+    for chunk in &piece.chunks {
+        for (i, scalar) in scalars[chunk.part][chunk.bases.clone()].iter().enumerate() {
+            for (w, digit) in (0..).zip(digits(*scalar, plan.window, plan.windows)) {
+                let (table, set) = (w / plan.sets, chunk.part as u32 * plan.sets + w % plan.sets);
+                if digit != 0 && batch.contains(&set) {
+                    let key = u64::from(set - batch.start) * plan.buckets() + digit.unsigned_abs() - 1;
+                    buckets[key as usize].push((table as usize * piece.len() + chunk.at + i, digit < 0));
+                }
             }
         }
     }
@@ -120,21 +122,30 @@ fn msm_reduce<G: Source>(rows: &[Vec<G>]) -> Vec<Vec<G>> {
 
 /// The plan, carried out on the host.
 pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G {
+    mirror_joint::<G>(&[bases], &[scalars], plan).into_iter().sum()
+}
+
+/// The plan of several MSMs: the bases and scalars of each.
+pub fn mirror_joint<G: Source>(bases: &[&[G::Affine]], scalars: &[&[Fr]], plan: &Plan) -> Vec<G> {
     let keys = plan.buckets() as usize;
-    let mut all_buckets = vec![G::zero(); plan.sets as usize * keys];
-    for piece in &plan.chunks {
-        let scalars = &scalars[piece.scalars.clone()];
-        let mut bases: Vec<G> = bases[piece.bases.clone()].iter().map(|&base| base.into()).collect();
-        for at in 0..bases.len() * (plan.tables as usize - 1) {
-            bases.push((0..plan.window * plan.sets).fold(bases[at], |point, _| point.double()));
+    let mut all_buckets = vec![G::zero(); plan.all_sets() as usize * keys];
+    for piece in &plan.pieces {
+        let mut places = vec![G::zero(); piece.len()];
+        for chunk in &piece.chunks {
+            for (place, &base) in places[chunk.at..].iter_mut().zip(&bases[chunk.part][chunk.bases.clone()]) {
+                *place = base.into();
+            }
+        }
+        for at in 0..places.len() * (plan.tables as usize - 1) {
+            places.push((0..plan.window * plan.sets).fold(places[at], |point, _| point.double()));
         }
         for batch in plan.batches() {
-            let (entries, mut ends) = sort(scalars, plan, &batch);
+            let (entries, mut ends) = sort(scalars, plan, piece, &batch);
             let mut items: Vec<(u32, G)> = entries
                 .iter()
                 .enumerate()
                 .map(|(at, &(i, negative))| {
-                    let point = bases[i];
+                    let point = places[i];
                     (ends.partition_point(|&end| end <= at) as u32, if negative { -point } else { point })
                 })
                 .collect();
@@ -160,10 +171,13 @@ pub fn mirror<G: Source>(bases: &[G::Affine], scalars: &[Fr], plan: &Plan) -> G 
         rows[0][0] + rows[1..].iter().rev().fold(G::zero(), |sum, row| sum + sum + row[0])
     };
     let sets: Vec<G> = all_buckets.chunks(keys).map(of_set).collect();
-    sets.iter().rev().fold(G::zero(), |mut sum, set| {
-        for _ in 0..plan.window {
-            sum.double_in_place();
-        }
-        sum + set
-    })
+    let of_part = |sets: &[G]| {
+        sets.iter().rev().fold(G::zero(), |mut sum, set| {
+            for _ in 0..plan.window {
+                sum.double_in_place();
+            }
+            sum + set
+        })
+    };
+    sets.chunks(plan.sets as usize).map(of_part).collect()
 }
