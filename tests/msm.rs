@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use ark_bls12_381::{Fr, G1Projective, G2Projective};
 use ark_ec::{AdditiveGroup, VariableBaseMSM};
 use ark_ff::{Field, One, UniformRand, Zero};
@@ -480,9 +478,11 @@ fn digits_recompose() {
 /// multiples and without: each sum is that of the MSM alone.
 #[test]
 fn joint_sums() {
-    let limits = Limits { binding: 1 << 18, ..gpu().limits() };
-    let small = Gpu::open(&prooflane::device::Options { limits: Some(limits), ..options() }).expect("a device");
-    for kernels in formats().into_iter().map(kernels).chain([Arc::new(Kernels::new(small, formats()[0]))]) {
+    let small = Limits { binding: 1 << 18, ..gpu().limits() };
+    // Devices of their own, whose leases nobody else counts among.
+    for (format, limits) in formats().into_iter().map(|format| (format, None)).chain([(formats()[0], Some(small))]) {
+        let gpu = Gpu::open(&prooflane::device::Options { limits, ..options() }).expect("a device");
+        let kernels = Kernels::new(gpu, format);
         for (sizes, options) in [
             (&[40, 0, 65, 3][..], ON_DEVICE),
             (&[0, 0, 1], Options { window: Some(4), ..ON_DEVICE }),
