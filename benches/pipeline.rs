@@ -83,7 +83,7 @@ fn run(engine: &Engine, what: &str, key: &Arc<ProvingKey>, assignment: &Arc<Assi
         .collect();
     drop(prover);
     if let Some(kernels) = engine.kernels() {
-        let memory = GpuBackend::memory(kernels, key).expect("a plan");
+        let memory = GpuBackend::memory_with(kernels, key, &engine.planning()).expect("a plan");
         println!("  key {} MiB, partition {} MiB", memory.key >> 20, memory.proof >> 20);
     }
     println!("locks  workers     job ms  a partition  latency ms  lock busy  device busy  peak MiB");

@@ -1,7 +1,8 @@
 // Sorted items into buckets: entries, or what rounds of pairs made of them (`msm_pair`). Every thread takes the same
 // number of consecutive items, wherever bucket boundaries fall: a run of entries of one bucket that lies inside a
 // thread's chunk is summed and stored; a run that crosses a chunk's border leaves a partial sum, and `msm_merge` sums
-// those the same way until none is left. What a bucket holds from earlier pieces of the bases goes in where its run begins. So the work is even for any distribution of digits, a bucket that holds
+// those the same way until none is left. What a bucket holds from earlier pieces of the bases goes in where its run
+// begins. So the work is even for any distribution of digits, a bucket that holds
 // everything included.
 //
 // A thread owns two partial slots. Slot 2t is its first run, if that began in an earlier chunk; slot 2t+1 its last

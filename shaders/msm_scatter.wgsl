@@ -1,7 +1,7 @@
 // Last pass of the counting sort: each entry to its place. `cursor` enters as the start of every bucket and leaves as
 // its end. The order inside a bucket is whatever the atomics made it; a sum of points does not depend on it.
 @group(0) @binding(2) var<storage, read_write> cursor: array<atomic<u32>>;
-// One more than the index of a base, with bit 31 row where its point is to be subtracted.
+// One more than the index of a base, with bit 31 set where its point is to be subtracted.
 @group(0) @binding(3) var<storage, read_write> entries: array<u32>;
 
 @compute @workgroup_size(128)

@@ -62,7 +62,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --all-features --no-deps
 
 # One build for everything: the features only add.
 if [ "$adapter" = none ]; then
-    device=(arithmetic compile engine faults msm ntt partitions places sapling_gpu)
+    device=(arithmetic compile engine faults msm msm_joint ntt partitions places sapling_gpu)
     others=()
     for file in tests/*.rs tests/*/main.rs; do
         name="${file#tests/}"

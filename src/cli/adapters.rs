@@ -5,7 +5,7 @@ use std::{fmt::Write, time::Duration};
 use prooflane::{
     device::{self, DeviceError, Limits, Select},
     encoding::Format,
-    engine::{Calibration, Engine, EngineError, Options, Tuning},
+    engine::{Calibration, Engine, EngineError, Options},
 };
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
     };
     let output = Output::new(global.json, found.len() as u64);
     let mut adapters = Vec::new();
-    for (index, engine) in engines(&found, &wanted, &tuning(global)?)? {
+    for (index, engine) in engines(&found, &wanted, global)? {
         let name = found[index].get_info().name;
         let (adapter, _) = output.step(&name, || examine(index, &found[index], engine()));
         output.text(&describe(&adapter))?;
@@ -110,9 +110,9 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
 type Open = Box<dyn FnOnce() -> Result<Engine, EngineError>>;
 
 /// The adapter that is asked for, or each of them, with the way to its engine.
-fn engines(found: &[wgpu::Adapter], wanted: &Wanted, tuning: &Tuning) -> Result<Vec<(usize, Open)>, Failure> {
-    let tuning = tuning.clone();
-    let open = move |select| Engine::open(&Options { select, tuning: tuning.clone(), ..Options::default() });
+fn engines(found: &[wgpu::Adapter], wanted: &Wanted, global: &Global) -> Result<Vec<(usize, Open)>, Failure> {
+    let (tuning, tables) = (tuning(global)?, global.tables);
+    let open = move |select| Engine::open(&Options { select, tuning: tuning.clone(), tables, ..Options::default() });
     let Wanted::Adapter(name) = wanted else {
         let each = |index| {
             let open = open.clone();

@@ -91,7 +91,7 @@ struct Partitions {
     /// Which circuit: nine tenths bits, of --log2 rows, or one of Sapling's
     #[arg(long, default_value = "bits")]
     circuit: PartitionCircuit,
-    /// Binary logarithm of the rows of `bits`, 14 if absent; its key is made anew: at 20 in half a minute on 16 processors and
+    /// Binary logarithm of the rows of `bits`, 14 if absent; its key is made anew: at 20 a processor takes a minute and
     /// some 2 GiB of memory, and each step doubles both
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=24))]
     log2: Option<u32>,

@@ -5,8 +5,8 @@
 //! merge; only when the budget or the driver refuses are idle blocks given back. A span may be dropped, and handed out
 //! again, while the device still uses it: whatever writes arena memory, uploads included, goes through the one queue, in
 //! order. There are two pools, because wgpu tracks usage by whole buffer: within one dispatch a buffer can not be
-//! bound read-only in one range and writable in another. [`Pool::Resident`] spans (keys, tables) are always bound
-//! read-only, [`Pool::Scratch`] spans always read-write.
+//! bound read-only in one range and writable in another. [`Pool::Resident`] spans (keys, tables) are bound read-only, but
+//! by kernels that make tables and bind nothing else of that pool; [`Pool::Scratch`] spans always read-write.
 
 use std::{
     fmt,
@@ -26,7 +26,7 @@ pub fn leased(size: u64) -> u64 {
 /// How a span may be bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pool {
-    /// Written by uploads only, read by kernels.
+    /// Written by uploads and by kernels that make tables, read by all others.
     Resident,
     /// Read and written by kernels.
     Scratch,

@@ -27,7 +27,10 @@ use crate::{
     device::{self, DeviceError, Gpu, Limits, Select},
     encoding::Format,
     groth16::{CpuBackend, GpuBackend, ProveError, Prover, ProvingKey},
-    kernel::{Compiled, Kernels, table::PROBE_FQ},
+    kernel::{
+        Compiled, Kernels,
+        table::{MSM_MULTIPLY, PROBE_FQ},
+    },
     msm::{self, Costs, MsmError},
     ntt::{self, Direction, NttError},
     pipeline::{LeaseError, SubmitError},
@@ -104,8 +107,12 @@ fn fastest(rates: &[(Format, f64)]) -> Option<Format> {
     best.map(|(format, _)| format)
 }
 
-/// Kernels in the fastest of the formats that the adapter can run and computes right, and the rates of all of these.
-fn measured(gpu: Gpu) -> Result<(Kernels, Vec<(Format, f64)>), DeviceError> {
+/// Multiplications per second by format.
+type Rates = Vec<(Format, f64)>;
+
+/// Kernels in the fastest of the formats that the adapter can run and computes right, the rates of all of these, and
+/// whether they will be the same next time: a format that had no memory, say, may have it then.
+fn measured(gpu: Gpu) -> Result<(Kernels, Rates, bool), DeviceError> {
     let able = Format::ALL.into_iter().filter(|format| format.supported(gpu.features()));
     let mut candidates: Vec<_> = able.map(|format| Kernels::new(gpu.clone(), format)).collect();
     // Compiled side by side, measured one after the other.
@@ -115,7 +122,7 @@ fn measured(gpu: Gpu) -> Result<(Kernels, Vec<(Format, f64)>), DeviceError> {
         }
     });
     let mut rates = Vec::new();
-    let mut failure = None;
+    let (mut failure, mut lasting) = (None, true);
     for kernels in &candidates {
         let format = kernels.format();
         match selftest::multiplication_rate(kernels) {
@@ -125,6 +132,7 @@ fn measured(gpu: Gpu) -> Result<(Kernels, Vec<(Format, f64)>), DeviceError> {
             }
             Err(error) => {
                 tracing::warn!(format = format.name(), %error, "limb format set aside");
+                lasting &= matches!(error, DeviceError::SelfTest { .. });
                 failure = Some(error);
             }
         }
@@ -137,7 +145,7 @@ fn measured(gpu: Gpu) -> Result<(Kernels, Vec<(Format, f64)>), DeviceError> {
     };
     let at = candidates.iter().position(|kernels| kernels.format() == format);
     let kernels = at.map_or_else(|| Kernels::new(gpu, format), |at| candidates.swap_remove(at));
-    Ok((kernels, rates))
+    Ok((kernels, rates, lasting))
 }
 
 /// Families of kernels, each with its own self-test.
@@ -153,8 +161,8 @@ enum Family {
 #[derive(Debug)]
 struct OnDevice {
     kernels: Arc<Kernels>,
-    /// Multiplications per second by format, where it was measured.
-    rates: Vec<(Format, f64)>,
+    /// Where they were measured.
+    rates: Rates,
     tuned: Tuned,
     passed: [OnceLock<Result<(), DeviceError>>; 4],
 }
@@ -211,8 +219,10 @@ impl Engine {
             // Numbers of another adapter may be pinned, and name a format that this one lacks.
             (None, Some(format)) if able(format) => (Kernels::new(gpu, format), known),
             (None, _) => {
-                let (kernels, rates) = measured(gpu)?;
-                tuned.rated(&rates);
+                let (kernels, rates, lasting) = measured(gpu)?;
+                if lasting {
+                    tuned.rated(&rates);
+                }
                 (kernels, rates)
             }
         };
@@ -278,6 +288,9 @@ impl Engine {
     pub fn self_test(&self) -> Result<(), EngineError> {
         if let Some(kernels) = self.kernels() {
             kernels.prepare(&GpuBackend::kernels())?;
+            if self.tables > 1 {
+                kernels.prepare(&[&MSM_MULTIPLY[0], &MSM_MULTIPLY[1]])?;
+            }
         }
         for family in [Family::G1, Family::G2, Family::Ntt] {
             self.ready(family)?;

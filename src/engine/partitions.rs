@@ -75,8 +75,8 @@ pub struct PipelineOptions {
     pub workers_per_adapter: usize,
     /// Threads for the host work of all partitions of one place; as many as the machine has, unless said otherwise.
     pub host_threads: usize,
-    /// Bytes that keys and partitions of one card may lease together: [`crate::groth16::GpuBackend::memory`] tells what
-    /// a key and a proof take. Without it [`crate::device::Options::limits`] holds, which are boundless by themselves:
+    /// Bytes that keys and partitions of one card may lease together: [`crate::groth16::GpuBackend::memory_with`] tells
+    /// what a key and a proof take by an engine's [`Engine::planning`]. Without it [`crate::device::Options::limits`] holds, which are boundless by themselves:
     /// then nothing waits for bytes, no key is evicted, and a card that is full refuses.
     pub budget: Option<u64>,
     /// Adds the CPU for partitions that failed on every adapter, where their jobs ask for retries
@@ -163,7 +163,8 @@ impl Pipeline<ProofStages> {
         for place in self.places().iter().filter(|place| !place.fallback && place.stages.alive()) {
             let request = place.stages.bytes(key)?;
             place.card.fits(request)?;
-            let lease = place.card.lease(Request { peak: 0, ..request }, || false)?;
+            let peak = request.peak.min(GpuBackend::LOADING);
+            let lease = place.card.lease(Request { peak, ..request }, || false)?;
             lease.pass();
             lease.key(|| place.stages.load_key(key))?;
         }
@@ -296,7 +297,8 @@ impl Stages for ProofStages {
         let Work { key, state, .. } = work;
         match (key.as_deref(), state) {
             (Some(Loaded::Gpu(backend)), State::Ran(ran)) => {
-                let (sums, intervals) = backend.read_back(*ran)?;
+                let (left, intervals) = backend.read_back(*ran)?;
+                let sums = self.threads.install(|| left.sums())?;
                 let busy =
                     |interval: Interval| Busy { label: interval.label, begin: interval.start, end: interval.end };
                 Ok((sums, intervals.into_iter().map(busy).collect()))

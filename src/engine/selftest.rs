@@ -63,12 +63,13 @@ fn judge<G: Source>(kernels: &Kernels, what: &str, got: Result<G, MsmError>, wan
     }
 }
 
-/// MSMs, in windows of more than one kind.
+/// MSMs: entries straight into buckets, and by rounds of pairs.
 pub fn group<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
     let (bases, scalars) = terms::<G>();
     let want = reference::naive::<G>(&bases, &scalars);
-    for window in [Some(3), None] {
-        let options = Options { window, cpu_below: Some(0), ..Options::PINNED };
+    for (window, rounds) in [(3, 0), (5, 2)] {
+        let (window, rounds) = (Some(window), Some(rounds));
+        let options = Options { window, rounds, cpu_below: Some(0), ..Options::PINNED };
         judge(kernels, "an MSM", msm::msm::<G>(kernels, &bases, &scalars, &options), want)?;
     }
     Ok(())
@@ -90,9 +91,10 @@ pub fn tables<G: Source>(kernels: &Kernels) -> Result<(), DeviceError> {
     judge(kernels, "an MSM with multiples", sum(), want)
 }
 
-/// Transforms of 2^11, which are two digits, of an odd and of an even number of bits, forward and back over a coset.
+/// Transforms of 2^13, which are two digits, of an odd and of an even number of bits, with factors between them that the
+/// device made, forward and back over a coset.
 pub fn transforms(kernels: &Kernels) -> Result<(), DeviceError> {
-    let log_n = 11;
+    let log_n = 13;
     let root = root_of_unity(7, log_n).unwrap_or(Fr::one());
     let values: Vec<Fr> = (0..1u64 << log_n).map(|i| Fr::from(i + 2).pow([u64::MAX])).collect();
     let shift = Fr::from(7u64);

@@ -62,7 +62,10 @@ impl From<NttError> for ProveError {
 }
 
 impl GpuBackend {
-    /// Every kernel that a proof runs, for building them ahead.
+    /// Bytes that are leased beside a key while it is loaded, at most.
+    pub const LOADING: u64 = crate::ntt::LOADING;
+
+    /// Every kernel that a proof, or loading a key without multiples, runs, for building them ahead.
     pub fn kernels() -> Vec<&'static Kernel> {
         let pairs = [
             &table::MSM_PAIR_PRODUCTS_FIRST,
@@ -86,6 +89,7 @@ impl GpuBackend {
             &table::NTT_PASS,
             &table::NTT_PRODUCT,
             &table::NTT_MULTIPLY,
+            &table::NTT_FACTORS,
             &table::QUOTIENT_OUT,
         ]);
         all
@@ -196,11 +200,11 @@ impl GpuBackend {
         Ok(Ran { submitted, queries })
     }
 
-    /// The sums, and when the device was at what.
-    pub(crate) fn read_back(&self, ran: Ran) -> Result<(Sums, Vec<Interval>), ProveError> {
+    /// What the device left, and when it was at what.
+    pub(crate) fn read_back(&self, ran: Ran) -> Result<(Left, Vec<Interval>), ProveError> {
         let Ran { submitted, queries } = ran;
         let (rows, intervals) = self.kernels.collect(submitted)?;
-        Ok((queries.sums(rows)?, intervals))
+        Ok((Left { rows, queries }, intervals))
     }
 }
 
@@ -223,6 +227,19 @@ pub(crate) struct Ready {
 pub(crate) struct Ran {
     submitted: Submitted,
     queries: Queries,
+}
+
+/// What a proof's work left on the host.
+pub(crate) struct Left {
+    rows: Vec<Vec<u8>>,
+    queries: Queries,
+}
+
+impl Left {
+    /// The last additions, by the threads of the current pool.
+    pub(crate) fn sums(self) -> Result<Sums, ProveError> {
+        Ok(self.queries.sums(self.rows)?)
+    }
 }
 
 /// What is summed in G1, in the order of [`Queries::g1`].
@@ -275,7 +292,8 @@ impl Backend for GpuBackend {
         let ran = self.compute(ready, &|| false)?;
         host(log, "compute", begin);
         let begin = Instant::now();
-        let (sums, intervals) = self.read_back(ran)?;
+        let (left, intervals) = self.read_back(ran)?;
+        let sums = left.sums()?;
         log.extend(device(&intervals));
         host(log, "read back", begin);
         Ok((sums, std::mem::take(log)))

@@ -5,8 +5,7 @@
 //!
 //! **What differs from the paper.** Every proof is verified before it is returned (default on): a
 //! backend may run on hardware, drivers and shader compilers that err, and a pairing check of a few
-//! milliseconds tells. bellman adds `r s delta + s alpha + r beta` where we subtract `r s delta` from
-//! `s A + r B`; these are the same group element, so the bytes agree.
+//! milliseconds tells.
 //!
 //! **Use.** [`Prover::prove`] with a cryptographic generator; [`Prover::prove_with`] where `r` and
 //! `s` are given, as tests and comparisons need.

@@ -105,6 +105,11 @@ impl Kernels {
         self.format
     }
 
+    /// The shape of its code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
     /// Compile times so far, in the order of completion.
     pub fn compiled(&self) -> Vec<Compiled> {
         lock(&self.compiled).clone()

@@ -3,7 +3,7 @@
 //! One name serves as entry point, pipeline label, bench id and test name. Group 0 binding 0 is the kernel's uniform
 //! struct; storage bindings follow from 1 in the order listed.
 
-use super::{field::float::Shape, twins::*};
+use super::{field::float::Products, twins::*};
 
 /// A piece of WGSL text; a kernel is its pieces, concatenated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Piece {
     /// The same, the twiddles of a tile, and the exchange of its elements.
     Tile,
     /// Multiplication in the base field by floating point.
-    Float(Shape),
+    Float(Products),
     /// A file of `shaders/`.
     File(&'static str),
     /// Two files of `shaders/` with the same functions.
@@ -324,21 +324,21 @@ pub static PROBE_FQ: Kernel = kernel!(
 pub static PROBE_FLOAT: [Kernel; 3] = [
     kernel!(
         "probe_float_rows" = "probe",
-        [Piece::Float(Shape::Rows), file!("probe_float")],
+        [Piece::Float(Products::Rows), file!("probe_float")],
         [Write, Write, Write],
         ProbeParams,
         64
     ),
     kernel!(
         "probe_float_karatsuba" = "probe",
-        [Piece::Float(Shape::Karatsuba), file!("probe_float")],
+        [Piece::Float(Products::Karatsuba), file!("probe_float")],
         [Write, Write, Write],
         ProbeParams,
         64
     ),
     kernel!(
         "probe_float_square" = "probe",
-        [Piece::Float(Shape::Square), file!("probe_float")],
+        [Piece::Float(Products::Square), file!("probe_float")],
         [Write, Write, Write],
         ProbeParams,
         64

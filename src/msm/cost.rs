@@ -14,7 +14,7 @@
 //!
 //! Bases in several pieces take all passes but the last for each, with the entries of one.
 //!
-//! On an H200 the sums are within a fifth of what was measured from 2^12 to 2^24 in G1 and 2^14 to 2^22 in G2.
+//! On an H200 the sums are within a fifth of what was measured from 2^14 to 2^24 in G1 and to 2^22 in G2.
 
 use std::ops::Range;
 

@@ -6,6 +6,7 @@
 //!
 //! | pass | work |
 //! |---|---|
+//! | `msm_plain` | Montgomery form taken away, the smaller of a scalar and its opposite |
 //! | `msm_count`, `scan_*`, `msm_scatter` | signed digits, counting sort by (window, bucket); zero digits make no entry |
 //! | `msm_pair_products`, `_invert`, `_add` | where lists are long: neighbours in a bucket to their sums, affine, in rounds |
 //! | `msm_accumulate` | what is left into buckets, the same number for each thread, XYZZ mixed additions |

@@ -29,7 +29,7 @@ use thiserror::Error;
 
 pub use domain::{Domain, Transform, root_of_unity};
 pub use laws::{Order, Twist};
-pub use plan::Plan;
+pub use plan::{LOADING, Plan};
 pub use quotient::Quotient;
 
 use crate::{

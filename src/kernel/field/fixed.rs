@@ -10,7 +10,7 @@
 //! **Bounds** (`u64`, `w = 29` bits, 9 limbs, `R = 2^261 = 70.6 p`). Stated in limbs of `beta = 2^29`:
 //! * a *tidy* number has limbs below `beta` (its top limb too), a *loose* one limbs up to `7 beta`, and both stay below
 //!   `60 p`;
-//! * `_mul_fixed` takes a loose number `a` and gives a tidy one below `(1 + a/R) p + 1 < 2p`: columns 0 to 6 of `a v`,
+//! * `_mul_fixed` takes a loose number `a` and gives a tidy one below `(1 + a/R + 2^-20) p + 1 < 2p`: columns 0 to 6 of `a v`,
 //!   which are left out, are less than `2^-20` of `R`, and `v` is less than one too small. Columns hold 9 products below
 //!   `7 beta^2` and one carry, or 8 such and 6 below `beta^2`: both below `2^64`;
 //! * `_sub_loose(a, b)` is `a - b + 5p` limb by limb, for `b` below `4p` with limbs below `2 beta`: the limbs of `5p`
@@ -91,7 +91,7 @@ fn {p}_settle(a: {ty}) -> {ty} {{ return a; }}
         let tidy = each(&|i| format!("c{i} & {mask}u"));
         // Without the mask the top limb would be the same.
         writeln!(out, "  return {ty}({tidy});\n}}\nfn {p}_settle(a: {ty}) -> {ty} {{").ok();
-        // floor(a / p) by the top limb alone: never more, and less than 2^-20 below a / p before the floor.
+        // floor(a / p) by the top limb alone: never more, and less than 2^-17 below a / p before the floor.
         let factor = (1u64 << 48) / (u64::from(self.modulus[n - 1]) + 1);
         writeln!(out, "  let q = (u64(a[{}]) * {factor}lu) >> 48u;\n  var k: u64 = q;", n - 1).ok();
         // a + q (R - p), modulo R; the lowest limb of R - p is that of R - p + 1 less one.

@@ -13,7 +13,7 @@
 //! **What differs:** rounding is to nearest, the only kind a shader has, so limbs and quotients are centred; Montgomery's
 //! reduction leaves the lower part of the lowest product out, which is known; and Karatsuba's trick is tried.
 //!
-//! **Bounds.** Limbs of `y` are centred, in `[-2^49, 2^49]`, those of `x` too for [`Shape::Karatsuba`], whose differences
+//! **Bounds.** Limbs of `y` are centred, in `[-2^49, 2^49]`, those of `x` too for [`Products::Karatsuba`], whose differences
 //! then lie within `2^50`, else within `2^50`. So `|a b| < 2^101`, and `h` stays between `2^102` and `2^103`. A column
 //! has at most 16 parts below `2^51` from each of the product and the reduction. With `R = 2^400 = 2^19 p` a product is
 //! within `0.51 p` of zero for factors within `50 p`.
@@ -43,7 +43,7 @@ const HALF: i64 = 1 << (W - 1);
 
 /// Which multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum Products {
     /// 64 products of limbs, row by row.
     Rows,
     /// 48, by Karatsuba's trick once.
@@ -180,7 +180,7 @@ fn float_two(a: f64, b: f64) -> FloatTwo {
 ";
 
 /// Type `Fq`, `fq_unpack` to centred limbs, `fq_pack` of what is within `p` of zero, and `fq_step(x, y)`.
-pub fn float(shape: Shape, code: Code) -> String {
+pub fn float(shape: Products, code: Code) -> String {
     let mut out = format!("alias Fq = array<f64, {N}>;\nalias FqWords = array<vec4<u32>, 3>;\n");
     if code == Code::Compact {
         out += TWO;
@@ -193,15 +193,15 @@ pub fn float(shape: Shape, code: Code) -> String {
     }
     let columns = |name, count| Columns::new(name, count, code);
     match shape {
-        Shape::Rows | Shape::Square => {
+        Products::Rows | Products::Square => {
             let mut t = columns("t", 2 * N);
             for i in 0..N {
-                let first = if shape == Shape::Square { i } else { 0 };
+                let first = if shape == Products::Square { i } else { 0 };
                 for j in first..N {
                     let (left, right) = match shape {
-                        Shape::Square if i == j => (format!("x[{i}]"), format!("x[{i}]")),
+                        Products::Square if i == j => (format!("x[{i}]"), format!("x[{i}]")),
                         // Twice a limb is as exact.
-                        Shape::Square => (format!("(x[{i}] + x[{i}])"), format!("x[{j}]")),
+                        Products::Square => (format!("(x[{i}] + x[{i}])"), format!("x[{j}]")),
                         _ => (format!("x[{i}]"), format!("y[{j}]")),
                     };
                     t.product(i + j, &left, &right, true);
@@ -210,7 +210,7 @@ pub fn float(shape: Shape, code: Code) -> String {
             reduce(&mut t);
             out += &t.emit();
         }
-        Shape::Karatsuba => {
+        Products::Karatsuba => {
             let m = N / 2;
             let [mut z, mut w, mut v] = [columns("z", N), columns("w", N), columns("v", N)];
             for i in 0..m {

@@ -12,12 +12,10 @@ pub(super) enum Shape {
     Product,
     /// `a^2`
     Square,
-    /// `a b + c d`, with one reduction.
-    TwoProducts,
 }
 
 impl Field {
-    /// Product columns, one carry pass, then the reduction rows. `n^2` (or `n(n+1)/2` when squaring, or `2 n^2`)
+    /// Product columns, one carry pass, then the reduction rows. `n^2` (or `n(n+1)/2` when squaring)
     /// products of 32 x 32 bits, then `n^2` for the reduction and `n` for its quotients.
     pub(super) fn mul_unrolled(&self, shape: Shape) -> String {
         let Self { prefix: p, ty, .. } = self;
@@ -25,7 +23,6 @@ impl Field {
         let mut out = match shape {
             Shape::Product => format!("fn {p}_mul(a: {ty}, b: {ty}) -> {ty} {{\n"),
             Shape::Square => format!("fn {p}_sqr(a: {ty}) -> {ty} {{\n"),
-            Shape::TwoProducts => format!("fn {p}_mul2(a: {ty}, b: {ty}, c: {ty}, d: {ty}) -> {ty} {{\n"),
         };
         if shape == Shape::Square {
             for i in 0..n {
@@ -54,16 +51,6 @@ impl Field {
                 writeln!(out, "  t{k} = {term} + t{k};").ok();
             }
         }
-        if shape == Shape::TwoProducts {
-            for k in (0..2 * n - 1).filter(|&k| pairs(k).count() > self.unscathed()) {
-                writeln!(out, "  t{} = t{} + (t{k} >> {w}u); t{k} = t{k} & {mask}lu;", k + 1, k + 1).ok();
-            }
-            for k in 0..2 * n - 1 {
-                for (i, j) in pairs(k) {
-                    writeln!(out, "  t{k} = u64(c[{i}]) * u64(d[{j}]) + t{k};").ok();
-                }
-            }
-        }
         writeln!(out, "  var t{}: u64 = 0lu;", 2 * n - 1).ok();
         for k in 0..2 * n - 1 {
             writeln!(out, "  t{} = t{} + (t{k} >> {w}u); t{k} = t{k} & {mask}lu;", k + 1, k + 1).ok();
@@ -82,12 +69,6 @@ impl Field {
         }
         let list: Vec<_> = (0..n).map(|i| format!("r{i}")).collect();
         out + &format!("  return {ty}({});\n}}\n", list.join(", "))
-    }
-
-    /// Products that a column may hold before as many are added again, with room for carries.
-    pub(super) fn unscathed(&self) -> usize {
-        let top = (1u128 << self.limbs.bits) - 1;
-        (((1u128 << 64) - (1 << 40)) / (2 * top * top)) as usize
     }
 
     /// Rows that lazy columns can take before they have to be carried: so many products a row, and room for a carry.

@@ -40,8 +40,8 @@ impl Field {
         let limb = |i: usize| format!("bitcast<i32>(a[{i}])");
         let both = |sign: &'static str| move |i: usize| format!("bitcast<i32>(a[{i}]) {sign} bitcast<i32>(b[{i}])");
         out += &self.centred("centre(a", limb);
-        out += &self.centred("add(a: Fq, b", both("+")).replace("a: Fq, b: Fq", &format!("a: {ty}, b: {ty}"));
-        out += &self.centred("sub(a: Fq, b", both("-")).replace("a: Fq, b: Fq", &format!("a: {ty}, b: {ty}"));
+        out += &self.centred(&format!("add(a: {ty}, b"), both("+"));
+        out += &self.centred(&format!("sub(a: {ty}, b"), both("-"));
         out += &self.centred("neg(a", |i| format!("-bitcast<i32>(a[{i}])"));
         let list: Vec<_> = (0..n).map(|i| format!("bitcast<u32>({})", both("-")(i))).collect();
         writeln!(out, "fn {p}_diff(a: {ty}, b: {ty}) -> {ty} {{ return {ty}({}); }}", list.join(", ")).ok();
