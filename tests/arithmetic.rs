@@ -213,6 +213,56 @@ fn extension_field() {
     }
 }
 
+/// What rounds of pairs leave in memory is taken by the next round, so its bound has to reproduce itself: values up to
+/// 4.08 p, around the borders of all cases, give values below 4.08 p.
+#[test]
+fn chords_keep_their_bound() {
+    // p / 100, and that so many times.
+    let mut hundredth = Fq::MODULUS;
+    hundredth.0.iter_mut().rev().fold(0, |rest, limb| {
+        let value = rest << 64 | u128::from(*limb);
+        *limb = (value / 100) as u64;
+        value % 100
+    });
+    let hundredths = |k: u32| {
+        let mut sum = ark_ff::BigInt::<6>::zero();
+        (0..k).for_each(|_| _ = sum.add_with_carry(&hundredth));
+        sum
+    };
+    let mut unit = ark_ff::BigInt::<6>::one();
+    unit <<= 360;
+    let around = |k: u32| {
+        let (x, mut less, mut more) = (hundredths(k), hundredths(k), hundredths(k));
+        less.sub_with_borrow(&unit);
+        more.add_with_carry(&unit);
+        [less, x, more]
+    };
+    let borders = [1, 100, 122, 123, 145, 200, 245, 272, 273, 300, 400, 407];
+    let values: Vec<_> = borders.into_iter().flat_map(around).filter(|x| *x < hundredths(408)).collect();
+    let words = |x: &ark_ff::BigInt<6>| x.to_bytes_le();
+    let all = || values.iter().flat_map(|x| values.iter().map(move |y| [x, y]));
+    // Both halves of Fq2 alike: its functions act on each.
+    let [a, b] = [0, 1].map(|side| all().flat_map(|pair| words(pair[side]).repeat(2)).collect::<Vec<_>>());
+    for kernels in variants() {
+        if (kernels.format(), kernels.code()) != (Format::U64, Code::Unrolled) {
+            continue;
+        }
+        let n = all().count();
+        for op in [11, 12, 13] {
+            let out = run_probe(&kernels, &PROBE_FQ2, n as u64, params(n, op), &[&a, &b], a.len());
+            for (pair, got) in all().zip(out.chunks_exact(48).step_by(2)) {
+                // Only bases are negated, and these are below p.
+                if op == 13 && *pair[0] > Fq::MODULUS {
+                    continue;
+                }
+                let mut bound = [0; 48];
+                bound.copy_from_slice(&words(&hundredths(408)));
+                assert!(got.iter().rev().lt(bound.iter().rev()), "op {op}: {got:?} of {} and {}", pair[0], pair[1]);
+            }
+        }
+    }
+}
+
 /// The probes of one group: what the test needs to know about it.
 struct CurveCase<G: CurveGroup> {
     group: Group,

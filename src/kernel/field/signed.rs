@@ -21,6 +21,11 @@ use std::fmt::Write;
 
 use super::Field;
 
+/// What `chord_x` adds, in multiples of `p`, to what it subtracts two numbers from, by where their sum begins, in
+/// hundredths of `p`; and `chord_y`, of one number.
+const CHORD_X: [(u64, u32); 3] = [(0, 3), (245, 6), (545, 9)];
+const CHORD_Y: [(u64, u32); 2] = [(0, 2), (145, 5)];
+
 /// Limbs of the lower half.
 const HALF: usize = 7;
 
@@ -297,12 +302,12 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
         // Sums of a centred limb and two that are subtracted lie between -2^31 - 2^29 and 2^29: the limbs of the
         // multiple are taken from [2^29, 3 * 2^29), which brings them all into an i32.
         let raised = |k: u32| raised(&self.multiple(k), self.limbs.bits);
-        let (three, six, nine) = (raised(3), raised(6), raised(9));
+        let [three, six, nine] = CHORD_X.map(|class| raised(class.1));
         let mut out = format!(
             "fn {p}_chord_x(l: {ty}, a: {ty}, b: {ty}) -> {ty} {{\n  let s = a[{t}] + b[{t}];\n  \
              let some = s >= {}u; let more = s >= {}u;\n",
-            top(245),
-            top(545),
+            top(CHORD_X[1].0),
+            top(CHORD_X[2].0),
             t = n - 1
         );
         self.carry_chain(&mut out, |i| {
@@ -312,12 +317,12 @@ fn {p}_sqr(a: {ty}) -> {ty} {{ return {p}_mul(a, a); }}"
             )
         });
         // A centred limb, a loose one, and a centred one of the multiple.
-        let [two, five] = [2, 5].map(|k| centre(&self.multiple(k), self.limbs.bits));
+        let [two, five] = CHORD_Y.map(|class| centre(&self.multiple(class.1), self.limbs.bits));
         writeln!(
             out,
             "fn {p}_chord_y(l: {ty}, a: {ty}) -> {ty} {{\n  let some = bitcast<i32>(a[{}]) >= {};",
             n - 1,
-            top(145)
+            top(CHORD_Y[1].0)
         )
         .ok();
         self.carry_chain(&mut out, |i| {
@@ -436,12 +441,12 @@ mod tests {
     #[test]
     fn chords_stay_in_bounds() {
         let (product, blur) = (520, 5);
-        for (most, subtracted, classes) in [
-            (4080, 2 * 4080, &[(0, 3000), (2450, 6000), (5450, 9000)][..]),
-            (4080, 4080, &[(-1000, 2000), (1450, 5000)]),
-        ] {
-            for (at, &(from, multiple)) in classes.iter().enumerate() {
-                let to = classes.get(at + 1).map_or(subtracted, |next| next.0);
+        // The first class of y begins where negated values do.
+        for (most, least, subtracted, classes) in [(4080, 0, 2 * 4080, &CHORD_X[..]), (4080, -1000, 4080, &CHORD_Y)] {
+            let thousandths = |at: usize| classes.get(at).map(|class| 10 * class.0.cast_signed());
+            for (at, class) in classes.iter().enumerate() {
+                let from = thousandths(at).filter(|_| at > 0).unwrap_or(least);
+                let (to, multiple) = (thousandths(at + 1).unwrap_or(subtracted), 1000 * i64::from(class.1));
                 assert!(multiple - (to + blur) - product > 0, "negative from {from} on");
                 assert!(multiple - (from - blur) + product < most, "beyond {most} from {from} on");
             }
