@@ -9,9 +9,9 @@ use ark_ff::{AdditiveGroup, BigInteger, FftField, Field, One, PrimeField, Unifor
 use ark_poly::{EvaluationDomain, Radix2EvaluationDomain};
 use prooflane::{
     device::{Gpu, Limits, Options, Pool},
-    encoding::{fr_bytes, fr_from_bytes},
+    encoding::{Format, fr_bytes, fr_from_bytes},
     kernel::{Kernels, Steps},
-    ntt::{Direction, Domain, NttError, Order, Plan, Quotient, Twist, ntt, reference, root_of_unity},
+    ntt::{Direction, Domain, NttError, Order, Plan, Quotient, Twist, memory_estimate, ntt, reference, root_of_unity},
 };
 
 /// What bellman and arkworks derive roots from, and what snarkjs does.
@@ -301,4 +301,36 @@ fn bad_input_is_named() {
     let small = within(tinier());
     let error = Domain::new(&small[0], 20, root(7, 20)).map(|_| ()).expect_err("an error").to_string();
     assert_eq!(error, "2^20 elements do not fit: with bindings of 16384 bytes 2^14 is the most");
+}
+
+/// What is leased is what was estimated, on devices of their own, whose leases nobody else counts among.
+#[test]
+fn the_memory_estimate_is_right() {
+    for limits in [None, Some(tiny()), Some(tinier())] {
+        for format in common::formats() {
+            let gpu = Gpu::open(&Options { limits, ..common::options() }).expect("a device");
+            let kernels = Kernels::new(gpu.clone(), format);
+            for (log_n, direction) in [0, 5, 10, 13]
+                .into_iter()
+                .flat_map(|log_n| [Direction::Forward, Direction::Inverse].map(|direction| (log_n, direction)))
+            {
+                for coset in [None, Some(Fr::from(7u64)), Some(Fr::from(11u64))] {
+                    let label = format!("2^{log_n} {direction:?} {coset:?} {limits:?}");
+                    let want = memory_estimate(log_n, direction, coset.is_some(), format, &gpu.limits()).expect(&label);
+                    let domain = Domain::new(&kernels, log_n, root(5, log_n)).expect("a domain");
+                    let before = gpu.usage().leased;
+                    gpu.reset_peak();
+                    let transform = domain.prepare(&kernels, direction, coset).expect("tables");
+                    assert_eq!(gpu.usage().leased - before, want.tables, "{label}");
+                    assert!(gpu.usage().peak - before <= want.tables + want.loading, "{label}");
+                    let vector = domain.allocate(&gpu, "a vector").expect("memory");
+                    assert_eq!(gpu.usage().leased - before, want.tables + want.vector, "{label}");
+                    drop((transform, vector));
+                }
+            }
+        }
+    }
+    let limits = tinier();
+    let refused = memory_estimate(31, Direction::Forward, false, Format::U32, &limits).expect_err("too long");
+    assert!(matches!(refused, NttError::Binding { log_n: 31, .. }), "{refused}");
 }

@@ -10,7 +10,7 @@ use super::{
     tables::{self, Pass},
 };
 use crate::{
-    device::{DeviceError, Gpu, Limits, Pool, Span},
+    device::{DeviceError, Gpu, Limits, Pool, Span, leased},
     encoding::Format,
     kernel::{Kernels, Steps},
 };
@@ -123,6 +123,36 @@ pub(super) fn twist(log_n: u32, direction: Direction, shift: Fr, root: Fr) -> Tw
             Twist { root: inverse(root), input: Fr::ONE, output: inverse(shift), scale: size_inverse(log_n) }
         }
     }
+}
+
+/// Bytes that a transform leases on its device, exactly as the arena counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Of a [`Transform`], as long as it lives.
+    pub tables: u64,
+    /// Beside them while the device makes them, at most.
+    pub loading: u64,
+    /// Of a vector of the domain. A transform has two under way, where it reads and where it writes.
+    pub vector: u64,
+}
+
+/// What a transform of `2^log_n` elements will lease within `limits`, over the domain or over a coset of it.
+pub fn memory_estimate(
+    log_n: u32,
+    direction: Direction,
+    coset: bool,
+    format: Format,
+    limits: &Limits,
+) -> Result<Memory, NttError> {
+    let plan = plan(log_n, limits)?;
+    let root = root_of_unity(7, log_n).ok_or(NttError::TooLong { log_n })?;
+    // Which tables there are does not depend on the shift, if it is no root of unity of that order.
+    let shift = if coset { Fr::from(7u64) } else { Fr::ONE };
+    Ok(Memory {
+        tables: tables::memory(&plan, format, Order::Down, &twist(log_n, direction, shift, root)),
+        loading: super::LOADING,
+        vector: u64::from(plan.pages()) * leased(plan.page_bytes()),
+    })
 }
 
 impl Transform {

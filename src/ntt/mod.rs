@@ -27,7 +27,7 @@ mod tables;
 use ark_bls12_381::Fr;
 use thiserror::Error;
 
-pub use domain::{Domain, Transform, root_of_unity};
+pub use domain::{Domain, Memory, Transform, memory_estimate, root_of_unity};
 pub use laws::{Order, Twist};
 pub use plan::{LOADING, Plan};
 pub use quotient::Quotient;
