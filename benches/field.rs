@@ -21,7 +21,7 @@ use ark_std::rand::{SeedableRng, rngs::StdRng};
 use common::{Named, Ran, Rows};
 use criterion::Criterion;
 use prooflane::{
-    device::{Gpu, Pool},
+    device::{Gpu, Pool, by_label},
     encoding::Format,
     kernel::{
         Code, Kernel, Kernels, Steps,
@@ -125,7 +125,7 @@ impl Row<'_> {
                         right.clone().all(|(want, got)| F::from_le_bytes_mod_order(got) == *want),
                         "wrong products"
                     );
-                    (wall, common::stages(intervals))
+                    (wall, by_label(&intervals))
                 }
             },
         );
@@ -167,11 +167,7 @@ fn on_cpu<F: PrimeField>(criterion: &mut Criterion, rows: &Rows, group: &'static
 fn main() {
     let gpu = common::open();
     let shape = Shape::of(&gpu);
-    let mut criterion = Criterion::default()
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_millis(500))
-        .configure_from_args();
+    let mut criterion = common::criterion(Duration::from_secs(1));
     let rows = Rows::new("field");
     for format in Format::ALL.into_iter().filter(|format| format.supported(gpu.features())) {
         let kernels = Arc::new(Kernels::new(gpu.clone(), format));

@@ -20,6 +20,7 @@ use blst::{MultiPoint, blst_fp, blst_fp2, blst_p1, blst_p1_affine, blst_p2, blst
 use common::{Named, Rows};
 use criterion::Criterion;
 use prooflane::{
+    device::by_label,
     encoding::Format,
     kernel::{Kernels, Steps},
     msm::{self, Bases, Options, Scalars, Source},
@@ -106,7 +107,7 @@ fn on_device<G: Source>(
                 let sum = recorded.sum(&rows.concat()).expect("a sum");
                 let wall = begin.elapsed();
                 assert_eq!(sum, case.want, "a wrong sum: {distribution} 2^{log_n}");
-                (wall, common::stages(intervals))
+                (wall, by_label(&intervals))
             }
         },
     );
@@ -197,11 +198,7 @@ fn asked(name: &str) -> Option<u32> {
 fn main() {
     let gpu = common::open();
     let sizes = || common::sizes(&gpu, 8..=12, 10..=20);
-    let mut criterion = Criterion::default()
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1))
-        .configure_from_args();
+    let mut criterion = common::criterion(Duration::from_secs(1));
     let rows = Rows::new("msm");
     for format in Format::ALL.into_iter().filter(|format| format.supported(gpu.features())) {
         let kernels = Kernels::new(gpu.clone(), format);

@@ -25,7 +25,7 @@ use ark_std::rand::{SeedableRng, rngs::StdRng};
 use common::{Named, Ran, Rows};
 use criterion::Criterion;
 use prooflane::{
-    device::{Gpu, Pool, Span},
+    device::{Gpu, Pool, Span, by_label},
     encoding::{Format, fr_bytes, fr_from_bytes},
     groth16::quotient,
     kernel::{Kernels, Steps},
@@ -160,7 +160,7 @@ fn timed(kernels: &Kernels, record: impl FnOnce(&mut Steps)) -> Ran {
     let mut steps = Steps::new(kernels.gpu().limits());
     record(&mut steps);
     let intervals = kernels.run(&steps).expect("a run");
-    (begin.elapsed(), common::stages(intervals))
+    (begin.elapsed(), by_label(&intervals))
 }
 
 fn on_device(criterion: &mut Criterion, kernels: &Kernels, log_n: u32, rows: &Rows) {
@@ -255,11 +255,7 @@ fn main() {
     let sizes = common::sizes(&gpu, 8..=14, 12..=24);
     let (first, last) = (*sizes.start(), *sizes.end());
     let sizes = || sizes.clone().filter(|log_n| (log_n - first) % 2 == 0 || *log_n == last);
-    let mut criterion = Criterion::default()
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(20))
-        .measurement_time(Duration::from_millis(100))
-        .configure_from_args();
+    let mut criterion = common::criterion(Duration::from_millis(100));
     let rows = Rows::new("ntt");
     for format in Format::ALL.into_iter().filter(|format| format.supported(gpu.features())) {
         let kernels = Kernels::new(gpu.clone(), format);

@@ -289,11 +289,7 @@ fn main() {
             [(format.name().to_owned(), plain), (format!("{}-tables", format.name()), tables)]
         })
         .collect();
-    let mut criterion = Criterion::default()
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1))
-        .configure_from_args();
+    let mut criterion = common::criterion(Duration::from_secs(1));
     let rows = Rows::new("prove");
     for log2 in common::sizes(&gpu, 8..=10, 14..=22).step_by(2) {
         for (distribution, kind) in KINDS {

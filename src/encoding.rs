@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use ark_bls12_381::{Fq, Fq2, Fr, G1Affine, G1Projective, G2Affine, G2Projective};
 use ark_ec::{AffineRepr, CurveGroup};
-use ark_ff::{BigInt, Field, PrimeField};
+use ark_ff::{BigInt, BigInteger, Field, PrimeField};
 use rayon::prelude::*;
 
 /// How kernels hold field elements in registers.
@@ -119,18 +119,18 @@ impl Format {
         // Newton: each step doubles the number of correct low bits; one is its own inverse modulo 2.
         let inverse = (0..9).fold(wide(Fr::ONE.into_bigint()), |x, _| {
             let two = wide(Fr::from(2u64).into_bigint());
-            low_product(&x, &difference(&two, &low_product(&modulus, &x)))
+            x.mul_low(&difference(two, &modulus.mul_low(&x)))
         });
         let fixed = |w: &Fr| {
             // w R = v r + (w R mod r), and so v = -(w R mod r) / r modulo any power of two.
             let rest = wide((*w * radix).into_bigint());
-            let v = low_product(&difference(&[0; 5], &rest), &inverse);
+            let v = difference(BigInt::zero(), &rest).mul_low(&inverse);
             let mut out = [0u32; 20];
             for (at, number) in [(0, wide(w.into_bigint())), (limbs.count, v)] {
                 for limb in 0..limbs.count {
                     let (word, bit) = (limb * limbs.bits / 64, limb * limbs.bits % 64);
-                    let above = if bit > 0 { number.get(word + 1).map_or(0, |high| high << (64 - bit)) } else { 0 };
-                    out[at + limb] = (number[word] >> bit | above) as u32 & ((1 << limbs.bits) - 1);
+                    let above = if bit > 0 { number.0.get(word + 1).map_or(0, |high| high << (64 - bit)) } else { 0 };
+                    out[at + limb] = (number.0[word] >> bit | above) as u32 & ((1 << limbs.bits) - 1);
                 }
             }
             out
@@ -196,34 +196,16 @@ impl Format {
 }
 
 /// Integers modulo 2^320.
-type Wide = [u64; 5];
+type Wide = BigInt<5>;
 
 fn wide(integer: BigInt<4>) -> Wide {
     let [a, b, c, d] = integer.0;
-    [a, b, c, d, 0]
+    BigInt([a, b, c, d, 0])
 }
 
-fn low_product(a: &Wide, b: &Wide) -> Wide {
-    let mut out = [0u64; 5];
-    for (i, a) in a.iter().enumerate() {
-        let mut carry = 0u128;
-        for (out, b) in out[i..].iter_mut().zip(b) {
-            carry += u128::from(*a) * u128::from(*b) + u128::from(*out);
-            *out = carry as u64;
-            carry >>= 64;
-        }
-    }
-    out
-}
-
-fn difference(a: &Wide, b: &Wide) -> Wide {
-    let mut borrow = false;
-    std::array::from_fn(|i| {
-        let (first, one) = a[i].overflowing_sub(b[i]);
-        let (second, other) = first.overflowing_sub(borrow.into());
-        borrow = one || other;
-        second
-    })
+fn difference(mut a: Wide, b: &Wide) -> Wide {
+    a.sub_with_borrow(b);
+    a
 }
 
 /// From `X, Y, ZZ, ZZZ` to Jacobian coordinates without an inversion: `Z = ZZZ` gives `Z^2 = ZZ^3`, so
@@ -317,18 +299,17 @@ mod tests {
         for (w, bytes) in scalars.iter().zip(Format::U64.fr_fixed_bytes(&scalars).chunks_exact(80)) {
             let words: &[u32] = bytemuck::cast_slice(bytes);
             let number = |words: &[u32]| {
-                words.iter().rev().fold([0u64; 5], |sum, limb| {
-                    let mut shifted = low_product(&sum, &[1 << 29, 0, 0, 0, 0]);
-                    shifted[0] |= u64::from(*limb);
+                words.iter().rev().fold(Wide::zero(), |sum, limb| {
+                    let mut shifted = sum << 29;
+                    shifted.0[0] |= u64::from(*limb);
                     shifted
                 })
             };
             assert_eq!(number(&words[..9]), wide(w.into_bigint()));
-            let product = low_product(&number(&words[9..18]), &wide(Fr::MODULUS));
+            let product = number(&words[9..18]).mul_low(&wide(Fr::MODULUS));
             // w 2^261 modulo 2^320.
-            let radix = low_product(&number(&words[..9]), &[0, 0, 0, 0, 1 << 5]);
-            let rest = difference(&radix, &product);
-            assert!(rest[4] == 0 && BigInt::new([rest[0], rest[1], rest[2], rest[3]]) < Fr::MODULUS, "{w}");
+            let rest = difference(number(&words[..9]) << 261, &product);
+            assert!(rest < wide(Fr::MODULUS), "{w}");
         }
         assert_eq!(fr_from_bytes(&fr_bytes(&scalars)), scalars);
     }

@@ -8,7 +8,7 @@ mod record;
 use std::{cell::RefCell, ops::RangeInclusive, time::Duration};
 
 use criterion::{BenchmarkId, Criterion};
-use prooflane::device::{Gpu, Interval, Options};
+use prooflane::device::{Gpu, Options};
 use record::Row;
 
 /// Of one run: wall time, and the device's time by stage.
@@ -47,6 +47,12 @@ pub(crate) fn open() -> Gpu {
     gpu
 }
 
+/// Ten samples of each row, of so long together, after a fifth of that; the command line may say otherwise.
+pub(crate) fn criterion(measurement: Duration) -> Criterion {
+    let criterion = Criterion::default().sample_size(10).warm_up_time(measurement / 5);
+    criterion.measurement_time(measurement).configure_from_args()
+}
+
 /// Binary logarithms of sizes: `PROOFLANE_LOG2=12..20`, or the first range on a software adapter, or the second.
 #[allow(dead_code, reason = "not every bench runs over sizes")]
 pub(crate) fn sizes(gpu: &Gpu, software: RangeInclusive<u32>, hardware: RangeInclusive<u32>) -> RangeInclusive<u32> {
@@ -60,20 +66,6 @@ pub(crate) fn sizes(gpu: &Gpu, software: RangeInclusive<u32>, hardware: RangeInc
         (None, wgpu::DeviceType::Cpu) => software,
         (None, _) => hardware,
     }
-}
-
-/// Device time by stage, in the order of their first begin.
-#[allow(dead_code, reason = "provers tell their stages themselves")]
-pub(crate) fn stages(intervals: Vec<Interval>) -> Vec<(&'static str, Duration)> {
-    let mut stages: Vec<(&'static str, Duration)> = Vec::new();
-    for interval in intervals {
-        let took = interval.end.saturating_sub(interval.start);
-        match stages.iter_mut().find(|stage| stage.0 == interval.label) {
-            Some(stage) => stage.1 += took,
-            None => stages.push((interval.label, took)),
-        }
-    }
-    stages
 }
 
 impl Rows {

@@ -18,6 +18,19 @@ pub struct Interval {
     pub end: Duration,
 }
 
+/// The time of each label, in the order in which they began.
+pub fn by_label(intervals: &[Interval]) -> Vec<(&'static str, Duration)> {
+    let mut all: Vec<(&'static str, Duration)> = Vec::new();
+    for interval in intervals {
+        let took = interval.end.saturating_sub(interval.start);
+        match all.iter_mut().find(|of| of.0 == interval.label) {
+            Some(of) => of.1 += took,
+            None => all.push((interval.label, took)),
+        }
+    }
+    all
+}
+
 /// Records the start and end of passes within one command encoder. Without `TIMESTAMP_QUERY` it records nothing.
 #[derive(Debug)]
 pub struct Clock {

@@ -19,7 +19,7 @@ use std::{
 
 pub use adapter::{Select, adapters, choose, describe};
 pub use arena::{Pool, Span, Usage, leased};
-pub use clock::{Clock, Interval};
+pub use clock::{Clock, Interval, by_label};
 pub use error::DeviceError;
 pub(crate) use transfer::copy_out;
 

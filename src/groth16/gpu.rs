@@ -18,7 +18,7 @@ use ark_bls12_381::{Fr, G1Affine, G1Projective, G2Projective};
 
 use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
-    device::{Interval, Pool, Span, leased},
+    device::{Interval, Pool, Span, by_label, leased},
     encoding::fr_write,
     kernel::{Encoded, Group, Kernel, Kernels, Steps, Submitted, table},
     msm::{self, Bases, MsmError, Options, Part, Plan, Recorded, Room, Scalars, Work},
@@ -304,15 +304,8 @@ fn host(log: &mut Vec<StageTime>, stage: &'static str, begin: Instant) {
     log.push(StageTime { stage, host: begin.elapsed(), device: None });
 }
 
-/// Device time by stage, in the order in which stages began; the host waits for all of them in `compute`.
+/// Device time by stage; the host waits for all of them in `compute`.
 fn device(intervals: &[Interval]) -> Vec<StageTime> {
-    let mut all: Vec<StageTime> = Vec::new();
-    for interval in intervals {
-        let took = interval.end.saturating_sub(interval.start);
-        match all.iter_mut().find(|stage| stage.stage == interval.label) {
-            Some(stage) => stage.device = stage.device.map(|sum| sum + took),
-            None => all.push(StageTime { stage: interval.label, host: Duration::ZERO, device: Some(took) }),
-        }
-    }
-    all
+    let stage = |(stage, took)| StageTime { stage, host: Duration::ZERO, device: Some(took) };
+    by_label(intervals).into_iter().map(stage).collect()
 }

@@ -36,7 +36,7 @@ pub enum Piece {
 pub enum Access {
     /// Read-only: [`crate::device::Pool::Resident`].
     Read,
-    /// Read-write: [`crate::device::Pool::Scratch`].
+    /// Read-write: [`crate::device::Pool::Scratch`], or the other one where a kernel makes a table.
     Write,
 }
 

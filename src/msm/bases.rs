@@ -112,6 +112,7 @@ impl<G: Source> Bases<G> {
         let gpu = kernels.gpu();
         let size = G::GROUP.affine_bytes();
         let parts: Vec<_> = queries.iter().map(|&(points, positions)| Part { n: points.len(), positions }).collect();
+        parts.iter().try_for_each(Part::ordered)?;
         let plan = Plan::joint(G::GROUP, &parts, &gpu.limits(), options)?;
         let mut pieces = Vec::with_capacity(plan.pieces.len());
         for of in &plan.pieces {

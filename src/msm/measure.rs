@@ -16,7 +16,10 @@ use super::{
     cost::{SORT, items},
     msm, record,
 };
-use crate::kernel::{Kernels, Steps};
+use crate::{
+    device::by_label,
+    kernel::{Kernels, Steps},
+};
 
 /// Multiplications per second of the adapter that [`Costs::H200`] is of.
 const H200_RATE: f64 = 21.2e9;
@@ -147,15 +150,8 @@ impl<G: Source> Case<'_, G> {
         let begin = Instant::now();
         let mut runs = 0;
         while runs < RUNS && begin.elapsed() < 5 * LEAST || begin.elapsed() < LEAST {
-            let mut this: Vec<(&'static str, f64)> = Vec::new();
-            for interval in self.kernels.run(&steps)? {
-                let took = interval.end.saturating_sub(interval.start).as_nanos() as f64;
-                match this.iter_mut().find(|stage| stage.0 == interval.label) {
-                    Some(stage) => stage.1 += took,
-                    None => this.push((interval.label, took)),
-                }
-            }
-            for (label, took) in this {
+            for (label, took) in by_label(&self.kernels.run(&steps)?) {
+                let took = took.as_nanos() as f64;
                 match stages.iter_mut().find(|stage| stage.0 == label) {
                     Some(stage) => stage.1 = stage.1.min(took),
                     None => stages.push((label, took)),

@@ -96,7 +96,7 @@ impl Plan {
 
     /// Plans MSMs that are sorted, summed and reduced together, with windows of the same size.
     pub fn joint(group: Group, parts: &[Part], limits: &Limits, options: &Options) -> Result<Self, MsmError> {
-        parts.iter().try_for_each(Part::check)?;
+        parts.iter().try_for_each(Part::even)?;
         let n = parts.iter().map(|part| part.n).sum();
         // Places of bases, and one more, have to fit beside a sign.
         if n + (GRAIN - 1) * parts.len().saturating_sub(1) >= 1 << 31 {

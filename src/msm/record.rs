@@ -217,7 +217,7 @@ fn write<G: Source>(
             if round_count > 0 {
                 steps.clear(entries);
             }
-            // Threads, digits, plain scalars and place of each chunk with sets of this batch.
+            // Digits and plain scalars of each chunk with sets of this batch.
             let mut chunks = Vec::new();
             for chunk in &piece.chunks {
                 let (part, scalars) = (&bases.parts[chunk.part], scalars[chunk.part]);
@@ -257,7 +257,7 @@ fn write<G: Source>(
                     stride: piece.len() as u32,
                 };
                 steps.dispatch(&MSM_COUNT, n, digits, &[&plain, counts]);
-                chunks.push((n, digits, plain));
+                chunks.push((digits, plain));
             }
             let tile_count = plan.keys().div_ceil(1024);
             let scan = ScanParams {
@@ -269,8 +269,8 @@ fn write<G: Source>(
             steps.dispatch(&SCAN_TILES, 256 * tile_count, scan, &[counts, tiles]);
             steps.dispatch(&SCAN_SUMS, 1, scan, &[counts, tiles]);
             steps.dispatch(&SCAN_ADD, 256 * tile_count, scan, &[counts, tiles]);
-            for (n, digits, plain) in &chunks {
-                steps.dispatch(&MSM_SCATTER, *n, *digits, &[plain, counts, entries]);
+            for (digits, plain) in &chunks {
+                steps.dispatch(&MSM_SCATTER, u64::from(digits.n), *digits, &[plain, counts, entries]);
             }
             if round_count > 0 {
                 stage(steps, "msm pair");
