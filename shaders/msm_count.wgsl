@@ -8,7 +8,7 @@ fn msm_count(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     var s = scalar_load(i);
     var row = 0u;
     for (var w = 0u; w < params.windows; w++) {
-        let d = scalar_next(&s);
+        let d = scalar_next(&s, w);
         if (d.magnitude != 0u && row >= params.first && row < params.end) {
             atomicAdd(&counts[params.key0 + (row - params.first) * params.buckets + d.magnitude - 1u], 1u);
         }

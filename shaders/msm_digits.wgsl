@@ -3,15 +3,17 @@
 //
 // A window of c bits with carry from the one below gives a digit in -2^(c-1) .. 2^(c-1); zero digits make no entry, so
 // zero scalars cost nothing and a one costs one addition, in bucket 1 of window 0.
-// With c * windows >= 255 the topmost digit has no carry out.
+// With 255 bits in all windows the topmost digit has no carry out.
 
 struct DigitParams {
     group0: u32,
     // Bases, and so threads that act.
     n: u32,
-    // c, number of windows, and buckets in one window: 2^(c-1).
+    // c of the first `wide` windows, one more than of the others; number of windows, and buckets in one: 2^(c-1) of the
+    // wide ones.
     window: u32,
     windows: u32,
+    wide: u32,
     buckets: u32,
     // Sets of buckets: window w adds multiple w / sets of its base to set w % sets. Those from `first` on, before `end`,
     // are wanted, and buckets are numbered from `key0` on.
@@ -50,14 +52,16 @@ struct Digit {
     negative: bool,
 }
 
-fn scalar_next(s: ptr<function, Scalar>) -> Digit {
-    let c = params.window;
+// The digit of window `w`, from the lowest on.
+fn scalar_next(s: ptr<function, Scalar>, w: u32) -> Digit {
+    let c = params.window - u32(w >= params.wide);
+    let most = 1u << (c - 1u);
     let value = ((*s).low.x & ((1u << c) - 1u)) + (*s).carry;
     let up = vec4<u32>((*s).low.yzw, (*s).high.x);
     let over = vec4<u32>((*s).high.yzw, 0u);
     (*s).low = ((*s).low >> vec4<u32>(c)) | (up << vec4<u32>(32u - c));
     (*s).high = ((*s).high >> vec4<u32>(c)) | (over << vec4<u32>(32u - c));
-    let borrow = value > params.buckets;
+    let borrow = value > most;
     (*s).carry = select(0u, 1u, borrow);
-    return Digit(select(value, 2u * params.buckets - value, borrow), borrow != (*s).negative);
+    return Digit(select(value, 2u * most - value, borrow), borrow != (*s).negative);
 }

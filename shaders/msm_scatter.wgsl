@@ -12,7 +12,7 @@ fn msm_scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     var row = 0u;
     var base = params.base0 + i + 1u;
     for (var w = 0u; w < params.windows; w++) {
-        let d = scalar_next(&s);
+        let d = scalar_next(&s, w);
         if (d.magnitude != 0u && row >= params.first && row < params.end) {
             let at = atomicAdd(&cursor[params.key0 + (row - params.first) * params.buckets + d.magnitude - 1u], 1u);
             entries[at] = base | select(0u, 0x80000000u, d.negative);

@@ -38,7 +38,7 @@ fn plan(group: Group, log_n: u32, costs: [Costs; 2]) -> Plan {
 
 /// Window, rounds of pairs, items of a thread.
 fn choices(plan: &Plan) -> (u32, usize, u64) {
-    (plan.window, plan.rounds.len(), plan.levels[0].chunk)
+    (plan.cut.window, plan.rounds.len(), plan.levels[0].chunk)
 }
 
 /// Number by number: whoever changes built-in costs or the model sees here what becomes of plans.
@@ -78,7 +78,7 @@ fn other_numbers_make_other_plans() {
     }
     let named = Options { window: Some(11), rounds: Some(2), costs: [SLOW; 2], ..Options::PINNED };
     let named = Plan::new(Group::G1, 1 << 14, None, &LIMITS, &named).expect("a plan");
-    assert_eq!((named.window, named.rounds.len()), (11, 2));
+    assert_eq!((named.cut.window, named.rounds.len()), (11, 2));
 }
 
 /// A directory of this test's own, empty.

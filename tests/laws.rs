@@ -9,7 +9,7 @@ use prooflane::{
     formats::bellman::{Check, Parameters, Trailing},
     groth16::proof_from_bytes,
     kernel::Group,
-    msm::{Options, Plan, reference},
+    msm::{Cut, Options, Plan, reference},
 };
 use proptest::prelude::*;
 
@@ -39,17 +39,20 @@ proptest! {
 
     #[test]
     fn digits_are_the_scalar(s in scalar(), window in 2u32..=16) {
-        let digits = reference::digits(s, window, 255u32.div_ceil(window));
-        let base = Fr::from(1u64 << window);
-        prop_assert_eq!(digits.iter().rev().fold(Fr::from(0u64), |sum, &digit| sum * base + Fr::from(digit)), s);
-        prop_assert!(digits.iter().all(|digit| digit.unsigned_abs() <= 1 << (window - 1)));
+        for cut in [Cut::even(window), Cut::uniform(window)] {
+            let digits = reference::digits(s, cut);
+            prop_assert_eq!(digits.len(), cut.windows as usize);
+            let weighed = (0..).zip(&digits).map(|(at, &digit)| Fr::from(digit) * Fr::from(2u64).pow([cut.offset(at).into()]));
+            prop_assert_eq!(weighed.sum::<Fr>(), s);
+            prop_assert!((0..).zip(&digits).all(|(at, digit)| digit.unsigned_abs() <= 1 << (cut.width(at) - 1)));
+        }
     }
 
     #[test]
     fn a_scalar_and_its_opposite_have_opposite_digits(s in scalar(), window in 2u32..=16) {
-        let windows = 255u32.div_ceil(window);
-        let opposite: Vec<i64> = reference::digits(-s, window, windows).iter().map(|digit| -digit).collect();
-        prop_assert_eq!(reference::digits(s, window, windows), opposite);
+        let cut = Cut::even(window);
+        let opposite: Vec<i64> = reference::digits(-s, cut).iter().map(|digit| -digit).collect();
+        prop_assert_eq!(reference::digits(s, cut), opposite);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use prooflane::{
     device::{Gpu, Limits},
     encoding::Format,
     kernel::{Code, Group, Kernels, Steps},
-    msm::{self, Bases, MsmError, Options, Plan, Scalars, Source, Work, reference},
+    msm::{self, Bases, Cut, MsmError, Options, Plan, Scalars, Source, Work, reference},
 };
 
 /// No size is left to the host.
@@ -477,12 +477,15 @@ fn digits_recompose() {
     for draw in Draw::ALL {
         for scalar in draw.scalars(300, &mut rng) {
             for window in 2..=20u32 {
-                let windows = 255u32.div_ceil(window);
-                let digits = reference::digits(scalar, window, windows);
-                let base = Fr::from(2u64).pow([u64::from(window)]);
-                let value = digits.iter().rev().fold(Fr::ZERO, |sum, &digit| sum * base + Fr::from(digit));
-                assert_eq!(value, scalar, "window {window}");
-                assert!(digits.iter().all(|digit| digit.unsigned_abs() <= 1 << (window - 1)));
+                for cut in [Cut::even(window), Cut::uniform(window)] {
+                    let digits = reference::digits(scalar, cut);
+                    let above = |sum: Fr, (at, &digit): (u32, &i64)| {
+                        assert!(digit.unsigned_abs() <= 1 << (cut.width(at) - 1), "{cut:?}");
+                        sum * Fr::from(1u64 << cut.width(at)) + Fr::from(digit)
+                    };
+                    let value = (0..cut.windows).zip(&digits).rev().fold(Fr::ZERO, above);
+                    assert_eq!(value, scalar, "{cut:?}");
+                }
             }
         }
     }

@@ -5,9 +5,13 @@ mod chart;
 #[allow(dead_code, unused_imports, reason = "the command line uses other parts, and its tests run there")]
 mod record;
 
-use std::{cell::RefCell, ops::RangeInclusive, time::Duration};
+use std::{
+    cell::RefCell,
+    ops::RangeInclusive,
+    time::{Duration, Instant},
+};
 
-use criterion::{BenchmarkId, Criterion};
+use criterion::{BenchmarkId, Criterion, SamplingMode};
 use prooflane::device::{Gpu, Options};
 use record::Row;
 
@@ -53,6 +57,20 @@ pub(crate) fn criterion(measurement: Duration) -> Criterion {
     criterion.measurement_time(measurement).configure_from_args()
 }
 
+/// How long a card has to be busy before it runs at its full clock. While a host checks results it falls back: on an H200
+/// to a sixth within half a second.
+#[allow(dead_code, reason = "where checks are short the clock stays up")]
+const AWAKE: Duration = Duration::from_millis(100);
+
+/// Runs something until the clock of the card is up.
+#[allow(dead_code, reason = "where checks are short the clock stays up")]
+pub(crate) fn awake(gpu: &Gpu, mut run: impl FnMut()) {
+    let begin = Instant::now();
+    while gpu.info().device_type != wgpu::DeviceType::Cpu && begin.elapsed() < AWAKE {
+        run();
+    }
+}
+
 /// Binary logarithms of sizes: `PROOFLANE_LOG2=12..20`, or the first range on a software adapter, or the second.
 #[allow(dead_code, reason = "not every bench runs over sizes")]
 pub(crate) fn sizes(gpu: &Gpu, software: RangeInclusive<u32>, hardware: RangeInclusive<u32>) -> RangeInclusive<u32> {
@@ -86,6 +104,7 @@ impl Rows {
         let mut prepared = None;
         let mut measured: Vec<Ran> = Vec::new();
         let mut benches = criterion.benchmark_group(format!("{group}/{variant}/{distribution}"));
+        benches.sampling_mode(SamplingMode::Flat);
         benches.bench_function(BenchmarkId::from_parameter(format!("2^{log_n}")), |bencher| {
             let run = prepared.get_or_insert_with(|| {
                 let mut run = prepare();

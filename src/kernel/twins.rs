@@ -60,10 +60,12 @@ twins! {
     DigitParams {
         /// Bases.
         n: u32,
-        /// Bits of a window.
+        /// Bits of the widest windows.
         window: u32,
         /// Windows.
         windows: u32,
+        /// The lowest windows, which are the widest.
+        wide: u32,
         /// Buckets of one window.
         buckets: u32,
         /// Sets of buckets.

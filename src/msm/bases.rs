@@ -136,7 +136,7 @@ impl<G: Source> Bases<G> {
             for table in 1..plan.tables {
                 steps.stage("msm tables");
                 let to0 = table * n;
-                let (mut left, mut from0) = (plan.window * plan.sets, to0 - n);
+                let (mut left, mut from0) = (plan.apart(table), to0 - n);
                 while left > 0 {
                     let doublings = left.min(DOUBLINGS);
                     let params = MultiplyParams { group0: 0, n, doublings, from0, to0 };
@@ -158,7 +158,7 @@ impl<G: Source> Bases<G> {
             parts: parts.iter().map(own).collect::<Result<_, _>>()?,
             format: kernels.format(),
             pieces,
-            multiples: (plan.tables > 1).then_some((plan.window, plan.tables)),
+            multiples: (plan.tables > 1).then_some((plan.cut.window, plan.tables)),
             group: PhantomData,
         })
     }

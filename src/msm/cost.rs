@@ -21,6 +21,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::cut::Cut;
+
 /// Bits that signed windows must cover: scalars are brought below `r/2 < 2^254`, and the last digit may not carry.
 pub(super) const BITS: u32 = 255;
 /// Entries of one thread: enough to make partial sums rare, few enough to end well before a watchdog looks.
@@ -115,9 +117,13 @@ impl Costs {
         let entries = n as u64 * u64::from(windows);
         let left = items(entries, buckets, rounds) / (1u64 << rounds) as f64;
         let chunk = self.chunk(left as u64);
-        // The topmost window has what bits the others leave: the fewer buckets, the longer their runs.
-        let topmost = 1u64 << (BITS - 1 - window * (windows - 1)).saturating_sub(1);
-        let run = n as u64 / u64::from(parts.max(1)) / topmost / (chunk << rounds) + 1;
+        // The set with the longest runs is that of the topmost window, whose digits are the fewest.
+        let (cut, sets) = (sizes.cut(), sizes.sets().max(1));
+        let topmost = (BITS - 1 - cut.offset(windows - 1)).saturating_sub(1);
+        let others = (0..windows - 1).rev().skip(sets as usize - 1).step_by(sets as usize);
+        let share = |bits: u32| (f64::from(bits)).exp2().recip();
+        let shares = share(topmost) + others.map(|index| share(cut.width(index) - 1)).sum::<f64>();
+        let run = (n as f64 / f64::from(parts.max(1)) * shares) as u64 / (chunk << rounds) + 1;
         let levels = (left as u64 / chunk).max(1).ilog2() / 2 + 1;
         let joined = run.min(JOIN) + if run > JOIN { u64::from(levels) * MERGE } else { 0 };
         let sort = entries as f64 * self.sort + SORT as f64 * self.dispatch;
@@ -179,6 +185,13 @@ impl Sizes {
     /// Windows.
     pub fn windows(self) -> u32 {
         BITS.div_ceil(self.window)
+    }
+
+    /// Those windows. Where several sets of buckets each take several windows, all have to be as wide: multiples of a base
+    /// are the same for all sets.
+    pub fn cut(self) -> Cut {
+        let sets = self.sets();
+        if sets == 1 || sets == self.windows() { Cut::even(self.window) } else { Cut::uniform(self.window) }
     }
 
     /// Sets of buckets of a part.

@@ -85,7 +85,7 @@ impl Ran {
     }
 
     fn entries(&self) -> u64 {
-        self.plan.n as u64 * u64::from(self.plan.windows)
+        self.plan.n as u64 * u64::from(self.plan.cut.windows)
     }
 
     fn pairs(&self) -> f64 {

@@ -26,6 +26,7 @@
 
 mod bases;
 mod cost;
+mod cut;
 mod measure;
 mod pieces;
 mod plan;
@@ -37,6 +38,7 @@ use thiserror::Error;
 
 pub use bases::{Bases, Query, Scalars, Source};
 pub use cost::{Costs, Sizes};
+pub use cut::Cut;
 pub use measure::measure;
 pub use pieces::{Chunk, Part, Piece};
 pub use plan::{Fold, Level, Plan, Room, Round};

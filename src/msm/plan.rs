@@ -5,6 +5,7 @@ use std::{fmt, ops::Range};
 use super::{
     MsmError, Options,
     cost::{BITS, CHUNK, Costs, JOIN, MAX_ROUNDS, MAX_WINDOW, MERGE, Sizes},
+    cut::Cut,
     pieces::{self, GRAIN, Part, Piece},
 };
 use crate::{
@@ -56,11 +57,9 @@ pub struct Plan {
     pub n: usize,
     /// MSMs, each with sets of buckets of its own.
     pub parts: u32,
-    /// Bits of a window.
-    pub window: u32,
-    /// Windows.
-    pub windows: u32,
-    /// Multiples of each base that are stored: itself, and `2^(window sets)` times the one before.
+    /// Windows of a scalar.
+    pub cut: Cut,
+    /// Multiples of each base that are stored, itself first: [`Self::apart`] tells how far they are apart.
     pub tables: u32,
     /// Sets of buckets of a part: window `w` adds multiple `w / sets` to set `w % sets`. With one table, a set for each
     /// window.
@@ -123,7 +122,7 @@ impl Plan {
                 .ok_or(MsmError::Binding { needed: least(group, options.tables), limit: limits.binding })?,
         };
         let sizes = sizes(window);
-        let (windows, sets, tables) = (sizes.windows(), sizes.sets(), sizes.multiples());
+        let (cut, sets, tables) = (sizes.cut(), sizes.sets(), sizes.multiples());
         let pieces = pieces::pieces(group, parts, limits, longest(tables), tables)?;
         let all = (sets * sizes.parts).max(1);
         let most = |batch: u32| {
@@ -178,8 +177,7 @@ impl Plan {
             group,
             n,
             parts: sizes.parts,
-            window,
-            windows,
+            cut,
             tables,
             sets,
             batch,
@@ -193,7 +191,13 @@ impl Plan {
 
     /// Buckets of one window: digits `1 ..= 2^(window-1)`.
     pub fn buckets(&self) -> u64 {
-        1 << (self.window - 1)
+        1 << (self.cut.window - 1)
+    }
+
+    /// Doublings from multiple `table - 1` of a base to multiple `table`: the bits of the windows that one multiple of
+    /// each base serves.
+    pub fn apart(&self, table: u32) -> u32 {
+        self.cut.offset(table * self.sets) - self.cut.offset((table - 1) * self.sets)
     }
 
     /// Buckets of the sets of a batch.
@@ -224,7 +228,7 @@ impl Plan {
 
     /// Sums that a window ends as: of all its buckets, and for each bit of a bucket's number of those that have it.
     pub fn values(&self) -> u64 {
-        u64::from(self.window)
+        u64::from(self.cut.window)
     }
 
     /// Bytes of a device vector with the sums of the sets that are reduced together, aligned for binding.
@@ -330,13 +334,14 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} msm of {}, {} part(s): {} windows of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} \
+            "{} msm of {}, {} part(s): {} windows, {} of them of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} \
              reduced at once, {} piece(s), {} bytes of scratch",
             self.group.name(),
             self.n,
             self.parts,
-            self.windows,
-            self.window,
+            self.cut.windows,
+            self.cut.wide,
+            self.cut.window,
             self.tables,
             self.sets,
             self.batch,

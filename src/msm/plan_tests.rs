@@ -69,7 +69,7 @@ fn check(plan: &Plan, binding: u64) {
     }
     assert!(plan.entries() < 1 << 32, "{plan}");
     assert_eq!(plan.batches().map(|batch| batch.len() as u32).sum::<u32>(), plan.sets * plan.parts);
-    assert!(plan.sets * tables >= plan.windows, "{plan}");
+    assert!(plan.sets * tables >= plan.cut.windows, "{plan}");
     assert_eq!(plan.levels.last().map(|level| level.threads), Some(1));
     assert_eq!(plan.folds.last().map(|fold| (fold.nodes, fold.values + 1)), Some((1, plan.values())));
 }

@@ -72,8 +72,9 @@ impl<G: Source> Recorded<G> {
         };
         let of_set = |set: usize| of_bits(&bytes[set / reduced * row + set % reduced * set_bytes..][..set_bytes]);
         let sets: Vec<G> = (0..plan.all_sets() as usize).into_par_iter().map(of_set).collect();
-        let shift = |sum: G| (0..plan.window).fold(sum, |sum, _| sum.double());
-        let of_part = |sets: &[G]| sets.iter().rev().fold(G::zero(), |sum, set| shift(sum) + set);
+        let shift = |sum: G, bits: u32| (0..bits).fold(sum, |sum, _| sum.double());
+        let above = |sum: G, (index, set): (u32, &G)| shift(sum, plan.cut.width(index)) + set;
+        let of_part = |sets: &[G]| (0..plan.sets).zip(sets).rev().fold(G::zero(), above);
         Ok(sets.par_chunks(plan.sets as usize).map(of_part).collect())
     }
 }
@@ -246,8 +247,9 @@ fn write<G: Source>(
                 let digits = DigitParams {
                     group0: 0,
                     n: n as u32,
-                    window: plan.window,
-                    windows: plan.windows,
+                    window: plan.cut.window,
+                    windows: plan.cut.windows,
+                    wide: plan.cut.wide,
                     buckets: plan.buckets() as u32,
                     sets: plan.sets,
                     first: sets.start,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ark_bls12_381::Fr;
 use ark_ff::PrimeField;
 
-use super::{Piece, Plan, Source};
+use super::{Cut, Piece, Plan, Source};
 
 /// An unused slot of partial sums.
 const NONE: u32 = u32::MAX;
@@ -17,12 +17,13 @@ pub fn naive<G: Source>(bases: &[G::Affine], scalars: &[Fr]) -> G {
 }
 
 /// Signed digits of a scalar, lowest window first.
-pub fn digits(scalar: Fr, window: u32, windows: u32) -> Vec<i64> {
+pub fn digits(scalar: Fr, cut: Cut) -> Vec<i64> {
     let (plain, opposite) = (scalar.into_bigint(), (-scalar).into_bigint());
     let (mut rest, sign) = if opposite < plain { (opposite, -1) } else { (plain, 1) };
     let mut carry = 0;
-    (0..windows)
-        .map(|_| {
+    (0..cut.windows)
+        .map(|index| {
+            let window = cut.width(index);
             let value = (rest.0[0] & ((1 << window) - 1)) as i64 + carry;
             rest >>= window;
             carry = i64::from(value > 1 << (window - 1));
@@ -36,7 +37,7 @@ fn sort(scalars: &[&[Fr]], plan: &Plan, piece: &Piece, batch: &Range<u32>) -> (V
     let mut buckets = vec![Vec::new(); plan.keys() as usize];
     for chunk in &piece.chunks {
         for (i, scalar) in scalars[chunk.part][chunk.bases.clone()].iter().enumerate() {
-            for (w, digit) in (0..).zip(digits(*scalar, plan.window, plan.windows)) {
+            for (w, digit) in (0..).zip(digits(*scalar, plan.cut)) {
                 let (table, set) = (w / plan.sets, chunk.part as u32 * plan.sets + w % plan.sets);
                 if digit != 0 && batch.contains(&set) {
                     let key = u64::from(set - batch.start) * plan.buckets() + digit.unsigned_abs() - 1;
@@ -136,8 +137,10 @@ pub fn mirror_joint<G: Source>(bases: &[&[G::Affine]], scalars: &[&[Fr]], plan: 
                 *place = base.into();
             }
         }
-        for at in 0..places.len() * (plan.tables as usize - 1) {
-            places.push((0..plan.window * plan.sets).fold(places[at], |point, _| point.double()));
+        for table in 1..plan.tables {
+            for at in places.len() - piece.len()..places.len() {
+                places.push((0..plan.apart(table)).fold(places[at], |point, _| point.double()));
+            }
         }
         for batch in plan.batches() {
             let (entries, mut ends) = sort(scalars, plan, piece, &batch);
@@ -172,8 +175,8 @@ pub fn mirror_joint<G: Source>(bases: &[&[G::Affine]], scalars: &[&[Fr]], plan: 
     };
     let sets: Vec<G> = all_buckets.chunks(keys).map(of_set).collect();
     let of_part = |sets: &[G]| {
-        sets.iter().rev().fold(G::zero(), |mut sum, set| {
-            for _ in 0..plan.window {
+        (0..plan.sets).zip(sets).rev().fold(G::zero(), |mut sum, (index, set)| {
+            for _ in 0..plan.cut.width(index) {
                 sum.double_in_place();
             }
             sum + set

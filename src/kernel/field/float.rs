@@ -10,6 +10,8 @@
 //! ```
 //!
 //! so columns are sums of bit patterns as 64-bit integers, and the patterns of `C` and `D` are taken away once for each.
+//! Adding a pattern takes two instructions for integers; so [`GROUP`] lower parts of a column are summed as f64 first,
+//! one instruction each, with `C - h` in the place of `(C + D) - h` for all but the first.
 //! **What differs:** rounding is to nearest, the only kind a shader has, so limbs and quotients are centred; Montgomery's
 //! reduction leaves the lower part of the lowest product out, which is known; and Karatsuba's trick is tried.
 //!
@@ -40,6 +42,9 @@ const N: usize = 8;
 pub const RADIX_BITS: u64 = (W * N) as u64;
 const MASK: i64 = (1 << W) - 1;
 const HALF: i64 = 1 << (W - 1);
+/// Lower parts that are summed before they are read as integers: at most four, each in `[-2^49, 2^49]`, beside `D` are
+/// between `2^52` and `2^53`.
+const GROUP: u32 = 1;
 
 /// Which multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,12 +91,14 @@ struct Columns {
     code: Code,
     /// What patterns each column took in.
     taken: Vec<i64>,
+    /// Lower parts that wait in a column's sum.
+    waiting: Vec<u32>,
     text: String,
 }
 
 impl Columns {
     fn new(name: &'static str, count: usize, code: Code) -> Self {
-        Self { name, code, taken: vec![0; count], text: String::new() }
+        Self { name, code, taken: vec![0; count], waiting: vec![0; count], text: String::new() }
     }
 
     fn add(&mut self, column: usize, pattern: f64, value: &str) {
@@ -112,9 +119,21 @@ impl Columns {
         match self.code {
             Code::Unrolled => {
                 writeln!(self.text, "  h = fma({left}, {right}, {high:?}lf);").ok();
-                if low {
-                    let value = format!("fma({left}, {right}, {both:?}lf - h)");
-                    self.add(column, magic(52), &value);
+                let name = self.name;
+                match self.waiting[column] {
+                    _ if !low => {}
+                    0 => {
+                        writeln!(self.text, "  {name}_low{column} = fma({left}, {right}, {both:?}lf - h);").ok();
+                        self.waiting[column] = 1;
+                    }
+                    _ => {
+                        let sum = format!("{name}_low{column}");
+                        writeln!(self.text, "  {sum} = {sum} + fma({left}, {right}, {high:?}lf - h);").ok();
+                        self.waiting[column] += 1;
+                    }
+                }
+                if self.waiting[column] == GROUP {
+                    self.settle(column);
                 }
                 self.add(column + 1, high, "h");
             }
@@ -128,10 +147,21 @@ impl Columns {
         }
     }
 
+    /// Adds to a column what waits in its sum of lower parts.
+    fn settle(&mut self, column: usize) {
+        if std::mem::take(&mut self.waiting[column]) > 0 {
+            self.add(column, magic(52), &format!("{}_low{column}", self.name));
+        }
+    }
+
     /// Declarations, without the constants, and what was added.
-    fn emit(self) -> String {
-        let Self { name, taken, text, .. } = self;
-        let declare = |(k, taken): (usize, &i64)| format!("  var {name}{k}: i64 = {}li;\n", taken.wrapping_neg());
+    fn emit(mut self) -> String {
+        (0..self.taken.len()).for_each(|column| self.settle(column));
+        let Self { name, code, taken, text, .. } = self;
+        let low = |k: usize| if code == Code::Unrolled { format!("  var {name}_low{k}: f64;\n") } else { String::new() };
+        let declare = |(k, taken): (usize, &i64)| {
+            format!("  var {name}{k}: i64 = {}li;\n{}", taken.wrapping_neg(), low(k))
+        };
         taken.iter().enumerate().map(declare).collect::<String>() + &text
     }
 }
@@ -247,6 +277,7 @@ fn reduce(t: &mut Columns) {
     let (one, less) = (bits(4503599627370496.0), 4503599627370496.0 + HALF as f64);
     for i in 0..N {
         let inverse = negated_inverse();
+        t.settle(i);
         writeln!(
             t.text,
             "  let q{i} = bitcast<f64>(((t{i} * {inverse}li + {HALF}li) & {MASK}li) | {one}li) - {less:?}lf;"
@@ -337,6 +368,12 @@ mod tests {
                 assert_eq!((i128::from(high) << W) + i128::from(low), i128::from(a) * i128::from(b), "{a} {b}");
                 assert!((-HALF..=HALF).contains(&low), "{a} {b}");
             }
+        }
+        // Sums of lower parts, at their ends.
+        for part in [-HALF, HALF] {
+            let low = |constant: f64| (part as f64).mul_add(1.0, constant);
+            let sum = (1..4).fold(low(magic(52)), |sum, _| sum + low(0.0));
+            assert_eq!(bits(sum) - bits(magic(52)), 4 * part);
         }
         // The one quotient at which the lower part of the lowest product is a tie.
         let h = (-HALF as f64).mul_add(modulus()[0] as f64, c);
