@@ -282,6 +282,10 @@ impl Backend for GpuBackend {
         format!("{} ({}, {format})", info.name, info.backend)
     }
 
+    fn spares_the_host(&self) -> bool {
+        self.kernels.gpu().info().device_type != wgpu::DeviceType::Cpu
+    }
+
     fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError> {
         assignment.check(&self.key)?;
         let log = &mut Vec::new();

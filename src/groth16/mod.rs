@@ -73,6 +73,11 @@ pub trait Backend: Send + Sync {
     /// What computes, for people: `cpu (arkworks)`, or an adapter's name.
     fn name(&self) -> String;
 
+    /// Whether the host has time to spare while [`Self::sums`] runs, so that [`Prover`] may look at constraints meanwhile.
+    fn spares_the_host(&self) -> bool {
+        false
+    }
+
     /// The five sums, and the time of each stage in the order in which the stages began.
     fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError>;
 }
