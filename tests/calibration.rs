@@ -59,7 +59,7 @@ fn pinned_plans_are_the_same_everywhere() {
         (22, (17, 3, 64), (16, 4, 17)),
         (23, (17, 4, 35), (17, 4, 17)),
         (24, (17, 4, 33), (17, 4, 17)),
-        (26, (20, 3, 64), (17, 4, 20)),
+        (26, (17, 4, 33), (17, 4, 20)),
     ] {
         for (group, want) in [(Group::G1, g1), (Group::G2, g2)] {
             assert_eq!(choices(&plan(group, log_n, Costs::H200)), want, "{} 2^{log_n}", group.name());

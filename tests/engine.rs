@@ -50,6 +50,22 @@ fn proofs_with_tables() {
     assert!(proofs.iter().all(|bytes| *bytes == proofs[0]));
 }
 
+/// Constraints are looked at while the device computes: the wrong one is named, and the next proof is right.
+#[test]
+fn a_witness_that_does_not_satisfy() {
+    let circuit = circuits::Chain::new(50, 3);
+    let key: Arc<ProvingKey> = Arc::new((&circuit.key()).try_into().expect("a key"));
+    let prover = Engine::on(gpu().clone(), Some(formats()[0])).expect("an engine").load(key).expect("a prover");
+    let prove = |wrong: Option<usize>| {
+        let circuit = circuits::Chain { wrong, ..circuits::Chain::new(50, 3) };
+        let assignment = prooflane::arkworks::record(circuit).expect("an assignment");
+        prover.prove_with(&assignment, Fr::from(2u64), Fr::from(3u64)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let refused = prove(Some(49)).expect_err("no witness");
+    assert!(refused.starts_with("constraint 49 (counted from 0) of 50 does not hold"), "{refused}");
+    assert_eq!(prove(None), Ok(()));
+}
+
 /// Bindings of 1 MiB and 64 workgroups, self-test included.
 #[test]
 fn proofs_under_tiny_limits() {

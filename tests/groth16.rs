@@ -17,7 +17,7 @@ use ark_std::rand::{SeedableRng, rngs::StdRng};
 use circuits::Chain;
 use prooflane::{
     arkworks::record,
-    groth16::{Assignment, AssignmentError, Backend, CpuBackend, ProveError, Prover, ProvingKey, StageTime, Sums, proof_from_bytes},
+    groth16::{Assignment, Backend, CpuBackend, Meanwhile, ProveError, Prover, ProvingKey, StageTime, Sums, proof_from_bytes},
 };
 
 fn cpu(key: Arc<ProvingKey>) -> Box<dyn Backend> {
@@ -54,7 +54,7 @@ fn random_blinding_verifies_and_differs() {
         assert!(!Groth16::<Bls12_381>::verify_proof(vk, proof, &inputs).unwrap());
     }
     let stages: Vec<_> = one.stages.iter().map(|stage| stage.stage).collect();
-    let all = ["check", "quotient", "h", "l", "a", "b_g1", "b_g2", "assemble", "verify"];
+    let all = ["check", "constraints", "quotient", "h", "l", "a", "b_g1", "b_g2", "assemble", "verify"];
     assert_eq!(stages, all);
 }
 
@@ -125,59 +125,10 @@ impl Backend for Liar {
         "liar".into()
     }
 
-    fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError> {
-        let (mut sums, stages) = self.0.sums(assignment)?;
+    fn sums(&self, assignment: &Assignment, meanwhile: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError> {
+        let (mut sums, stages) = self.0.sums(assignment, meanwhile)?;
         self.1(&mut sums);
         Ok((sums, stages))
-    }
-}
-
-/// Computes right, and lets constraints be looked at meanwhile, as hardware does.
-struct Sparing(Box<dyn Backend>);
-
-impl Backend for Sparing {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn spares_the_host(&self) -> bool {
-        true
-    }
-
-    fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError> {
-        self.0.sums(assignment)
-    }
-}
-
-/// The same answers whether constraints are looked at before or while sums are made, and the wrong row by its number.
-#[test]
-fn constraints_are_looked_at_before_or_meanwhile() {
-    let circuit = Chain::new(20, 1);
-    let mut assignment = record(circuit).unwrap();
-    let key = Arc::new(ProvingKey::try_from(&circuit.key()).unwrap());
-    let provers: [Prover; 2] =
-        [cpu(key.clone()), Box::new(Sparing(cpu(key.clone())))].map(|backend| Prover::new(key.clone(), backend));
-    let answers = |assignment: &Assignment| {
-        provers.each_ref().map(|prover| {
-            let proved = prover.prove_with(assignment, Fr::from(3u64), Fr::from(4u64));
-            proved.map(|proved| {
-                assert!(proved.stages.iter().any(|stage| stage.stage == "check"));
-                proved.bytes()
-            })
-        })
-    };
-    let [before, meanwhile] = answers(&assignment).map(Result::unwrap);
-    assert_eq!(before, meanwhile);
-    assignment.c[7] += Fr::one();
-    for refused in answers(&assignment) {
-        let refused = refused.unwrap_err();
-        let row = AssignmentError::Unsatisfied { row: 7, constraints: assignment.constraints() };
-        assert_eq!(refused.to_string(), ProveError::from(row).to_string());
-    }
-    assignment.aux.pop();
-    for refused in answers(&assignment) {
-        let refused = refused.unwrap_err();
-        assert!(matches!(refused, ProveError::Assignment(AssignmentError::Variables { .. })), "{refused}");
     }
 }
 

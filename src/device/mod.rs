@@ -14,7 +14,7 @@ mod transfer;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 pub use adapter::{Select, adapters, choose, describe};
@@ -25,8 +25,6 @@ pub(crate) use transfer::copy_out;
 
 /// Longest wait for one submission before the device counts as hung.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long a wait asks again and again before it sleeps: small sums and transforms have ended by then.
-const AWAKE: Duration = Duration::from_millis(2);
 
 /// What a device allows, as the plans see it. Lower them to force splitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -222,23 +220,10 @@ impl Gpu {
         Ok(span)
     }
 
-    /// Waits until a submission has run on the device: at first awake, since a sleeping thread hears of an end 0.1 to 0.2 ms
-    /// late.
+    /// Waits until a submission has run on the device.
     pub fn wait(&self, index: wgpu::SubmissionIndex, during: &str) -> Result<(), DeviceError> {
-        let poll = |patience| {
-            let submission_index = Some(index.clone());
-            self.device().poll(wgpu::PollType::Wait { submission_index, timeout: Some(patience) })
-        };
-        let begin = Instant::now();
-        // A software adapter needs this thread's processor.
-        let awake = if self.0.info.device_type == wgpu::DeviceType::Cpu { Duration::ZERO } else { AWAKE };
-        let polled = loop {
-            let asleep = begin.elapsed() >= awake;
-            match poll(if asleep { PATIENCE } else { Duration::ZERO }) {
-                Err(wgpu::PollError::Timeout) if !asleep => std::thread::yield_now(),
-                polled => break polled,
-            }
-        };
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(PATIENCE) };
+        let polled = self.device().poll(poll);
         self.alive(during)?;
         match polled {
             Ok(_) => Ok(()),

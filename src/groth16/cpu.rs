@@ -15,7 +15,7 @@ use ark_ec::VariableBaseMSM;
 use ark_ff::PrimeField;
 use rayon::prelude::*;
 
-use super::{Assignment, Backend, ProveError, ProvingKey, Query, StageTime, Sums, quotient};
+use super::{Assignment, Backend, Meanwhile, ProveError, ProvingKey, Query, StageTime, Sums, quotient};
 
 /// Proves on the CPU.
 #[derive(Clone, Debug)]
@@ -37,10 +37,11 @@ impl Backend for CpuBackend {
         "cpu (arkworks)".into()
     }
 
-    fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError> {
+    fn sums(&self, assignment: &Assignment, meanwhile: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError> {
         // The quotient would panic or be nonsense over another circuit's rows.
         assignment.check(&self.key)?;
-        let (key, log) = (&*self.key, &mut Vec::with_capacity(6));
+        let (key, log) = (&*self.key, &mut Vec::with_capacity(7));
+        StageTime::host(log, "constraints", meanwhile)?;
         let Assignment { a, b, inputs, aux, .. } = assignment;
         let h = StageTime::host(log, "quotient", || quotient::odd_coset(&self.domain, a, b));
         let sums = Sums {

@@ -16,7 +16,7 @@ use std::{
 
 use ark_bls12_381::{Fr, G1Affine, G1Projective, G2Projective};
 
-use super::{Assignment, Backend, ProveError, ProvingKey, StageTime, Sums};
+use super::{Assignment, Backend, Meanwhile, ProveError, ProvingKey, StageTime, Sums};
 use crate::{
     device::{Interval, Pool, Span, by_label, leased},
     encoding::fr_write,
@@ -192,11 +192,18 @@ impl GpuBackend {
         Ok(Ready { encoded, queries })
     }
 
-    /// First submission to last completion.
-    pub(crate) fn compute(&self, ready: Ready, stop: &dyn Fn() -> bool) -> Result<Ran, ProveError> {
+    /// First submission to last completion, whatever becomes of `meanwhile`.
+    pub(crate) fn compute(
+        &self,
+        ready: Ready,
+        stop: &dyn Fn() -> bool,
+        meanwhile: Meanwhile<'_>,
+    ) -> Result<Ran, ProveError> {
         let Ready { encoded, queries } = ready;
         let submitted = self.kernels.launch(encoded, stop)?;
+        let done = meanwhile();
         self.kernels.wait(&submitted)?;
+        done?;
         Ok(Ran { submitted, queries })
     }
 
@@ -282,18 +289,14 @@ impl Backend for GpuBackend {
         format!("{} ({}, {format})", info.name, info.backend)
     }
 
-    fn spares_the_host(&self) -> bool {
-        self.kernels.gpu().info().device_type != wgpu::DeviceType::Cpu
-    }
-
-    fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError> {
+    fn sums(&self, assignment: &Assignment, meanwhile: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError> {
         assignment.check(&self.key)?;
         let log = &mut Vec::new();
         let begin = Instant::now();
         let ready = self.upload(assignment)?;
         host(log, "upload", begin);
         let begin = Instant::now();
-        let ran = self.compute(ready, &|| false)?;
+        let ran = self.compute(ready, &|| false, meanwhile)?;
         host(log, "compute", begin);
         let begin = Instant::now();
         let (left, intervals) = self.read_back(ran)?;

@@ -73,14 +73,13 @@ pub trait Backend: Send + Sync {
     /// What computes, for people: `cpu (arkworks)`, or an adapter's name.
     fn name(&self) -> String;
 
-    /// Whether the host has time to spare while [`Self::sums`] runs, so that [`Prover`] may look at constraints meanwhile.
-    fn spares_the_host(&self) -> bool {
-        false
-    }
-
-    /// The five sums, and the time of each stage in the order in which the stages began.
-    fn sums(&self, assignment: &Assignment) -> Result<(Sums, Vec<StageTime>), ProveError>;
+    /// The five sums, and the time of each stage in the order in which the stages began. `meanwhile` is called once, when
+    /// the host has nothing else to do, or else before anything that takes long; its error ends it.
+    fn sums(&self, assignment: &Assignment, meanwhile: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError>;
 }
+
+/// What a host does while a device computes.
+pub type Meanwhile<'a> = &'a mut dyn FnMut() -> Result<(), ProveError>;
 
 /// How long one stage of a proof took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -119,24 +119,8 @@ impl Prover {
     /// a circuit without live constraints can be the point at infinity, which readers of proofs refuse.
     pub fn prove_with(&self, assignment: &Assignment, r: Fr, s: Fr) -> Result<Proved, ProveError> {
         let log = &mut Vec::new();
-        let sums = if self.backend.spares_the_host() {
-            // Meanwhile; what is left of it when the sums are there is its stage.
-            assignment.check(&self.key)?;
-            std::thread::scope(|scope| {
-                let satisfied = scope.spawn(|| assignment.satisfied());
-                let sums = self.backend.sums(assignment);
-                let waited = || satisfied.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                StageTime::host(log, "check", waited)?;
-                sums
-            })
-        } else {
-            StageTime::host(log, "check", || {
-                assignment.check(&self.key)?;
-                assignment.satisfied()
-            })?;
-            self.backend.sums(assignment)
-        };
-        let (sums, stages) = sums?;
+        StageTime::host(log, "check", || assignment.check(&self.key))?;
+        let (sums, stages) = self.backend.sums(assignment, &mut || Ok(assignment.satisfied()?))?;
         log.extend(stages);
         let proof = StageTime::host(log, "assemble", || assemble(&self.key, &sums, r, s));
         if self.verify {

@@ -10,17 +10,13 @@
 //! ```
 //!
 //! so columns are sums of bit patterns as 64-bit integers, and the patterns of `C` and `D` are taken away once for each.
-//! A 64-bit integer is added by two instructions, an f64 by one of another unit: so of two products of one column the
-//! parts are summed as f64 first, the lower ones with `C - h` in the place of `(C + D) - h` for one of them, and the upper
-//! ones as `h - (C - h')`. That is 8 and 4 instructions for two products instead of 6 and 8.
 //! **What differs:** rounding is to nearest, the only kind a shader has, so limbs and quotients are centred; Montgomery's
 //! reduction leaves the lower part of the lowest product out, which is known; and Karatsuba's trick is tried.
 //!
-//! **Bounds.** Limbs are centred, in `[-2^49, 2^49]`; differences of them, and twice a limb, lie within `2^50`. So `|a b|`
-//! is at most `2^100`, and `h`, and its sum with the upper part of another product, stay between `2^102` and `2^103`, or
-//! are just that, which is the pattern that follows. Two lower parts are within `2^50` of zero, and beside `D` between
-//! `2^52` and `2^53`. A column has at most 16 parts below `2^51` from each of the product and the reduction. With
-//! `R = 2^400 = 2^19 p` a product is within `0.51 p` of zero for factors within `50 p`.
+//! **Bounds.** Limbs of `y` are centred, in `[-2^49, 2^49]`, those of `x` too for [`Products::Karatsuba`], whose differences
+//! then lie within `2^50`, else within `2^50`. So `|a b| < 2^101`, and `h` stays between `2^102` and `2^103`. A column
+//! has at most 16 parts below `2^51` from each of the product and the reduction. With `R = 2^400 = 2^19 p` a product is
+//! within `0.51 p` of zero for factors within `50 p`.
 //!
 //! **Ties.** The part left out is that of `q p_0`, and it is the opposite of what the column holds below `2^50`, which is
 //! centred to `[-2^49, 2^49)`. That leaves `q = -2^49`, where `q p_0` is half an odd multiple of `2^50`: rounded to an even
@@ -29,10 +25,7 @@
 //! Compilers that know no fused multiplication, llvmpipe's among them, compute something else. [`Code::Compact`] has
 //! integers in its place, to test the rest with.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::fmt::Write;
 
 use ark_bls12_381::Fq;
 use ark_ff::{Field as _, PrimeField};
@@ -135,33 +128,6 @@ impl Columns {
         }
     }
 
-    /// Two products from `column` on.
-    fn pair(&mut self, column: usize, [(a, b), (c, d)]: [&(String, String); 2]) {
-        if self.code == Code::Compact {
-            self.product(column, a, b, true);
-            self.product(column, c, d, true);
-            return;
-        }
-        let (high, both) = (magic(52 + W as i32), magic(52 + W as i32) + magic(52));
-        writeln!(self.text, "  h = fma({a}, {b}, {high:?}lf);").ok();
-        writeln!(self.text, "  g = {high:?}lf - fma({c}, {d}, {high:?}lf);").ok();
-        let value = format!("fma({a}, {b}, {both:?}lf - h) + fma({c}, {d}, g)");
-        self.add(column, magic(52), &value);
-        self.add(column + 1, high, "h - g");
-    }
-
-    /// Two rows of products, each by its column: in pairs, where both have one.
-    fn rows(&mut self, rows: [BTreeMap<usize, (String, String)>; 2]) {
-        let columns: BTreeSet<usize> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
-        for column in columns {
-            match rows.each_ref().map(|row| row.get(&column)) {
-                [Some(one), Some(other)] => self.pair(column, [one, other]),
-                [Some((a, b)), None] | [None, Some((a, b))] => self.product(column, a, b, true),
-                [None, None] => {}
-            }
-        }
-    }
-
     /// Declarations, without the constants, and what was added.
     fn emit(self) -> String {
         let Self { name, taken, text, .. } = self;
@@ -221,7 +187,7 @@ pub fn float(shape: Products, code: Code) -> String {
     }
     out += &unpack();
     out += &pack();
-    out += "fn fq_step(x: Fq, y: Fq) -> Fq {\n  var h: f64; var g: f64;\n";
+    out += "fn fq_step(x: Fq, y: Fq) -> Fq {\n  var h: f64;\n";
     if code == Code::Compact {
         out += "  var two: FloatTwo;\n";
     }
@@ -229,18 +195,17 @@ pub fn float(shape: Products, code: Code) -> String {
     match shape {
         Products::Rows | Products::Square => {
             let mut t = columns("t", 2 * N);
-            let row = |i: usize| {
+            for i in 0..N {
                 let first = if shape == Products::Square { i } else { 0 };
-                let product = |j: usize| match shape {
-                    Products::Square if i == j => (format!("x[{i}]"), format!("x[{i}]")),
-                    // Twice a limb is as exact.
-                    Products::Square => (format!("(x[{i}] + x[{i}])"), format!("x[{j}]")),
-                    _ => (format!("x[{i}]"), format!("y[{j}]")),
-                };
-                (first..N).map(|j| (i + j, product(j))).collect()
-            };
-            for i in (0..N).step_by(2) {
-                t.rows([row(i), row(i + 1)]);
+                for j in first..N {
+                    let (left, right) = match shape {
+                        Products::Square if i == j => (format!("x[{i}]"), format!("x[{i}]")),
+                        // Twice a limb is as exact.
+                        Products::Square => (format!("(x[{i}] + x[{i}])"), format!("x[{j}]")),
+                        _ => (format!("x[{i}]"), format!("y[{j}]")),
+                    };
+                    t.product(i + j, &left, &right, true);
+                }
             }
             reduce(&mut t);
             out += &t.emit();
@@ -251,16 +216,12 @@ pub fn float(shape: Products, code: Code) -> String {
             for i in 0..m {
                 writeln!(out, "  let d{i} = x[{i}] - x[{}]; let e{i} = y[{}] - y[{i}];", i + m, i + m).ok();
             }
-            let row = |i: usize, product: &dyn Fn(usize, usize) -> (String, String)| {
-                (0..m).map(|j| (i + j, product(i, j))).collect::<BTreeMap<_, _>>()
-            };
-            let lower = |i: usize, j: usize| (format!("x[{i}]"), format!("y[{j}]"));
-            let upper = |i: usize, j: usize| lower(i + m, j + m);
-            let differences = |i: usize, j: usize| (format!("d{i}"), format!("e{j}"));
-            for i in (0..m).step_by(2) {
-                z.rows([row(i, &lower), row(i + 1, &lower)]);
-                w.rows([row(i, &upper), row(i + 1, &upper)]);
-                v.rows([row(i, &differences), row(i + 1, &differences)]);
+            for i in 0..m {
+                for j in 0..m {
+                    z.product(i + j, &format!("x[{i}]"), &format!("y[{j}]"), true);
+                    w.product(i + j, &format!("x[{}]", i + m), &format!("y[{}]", j + m), true);
+                    v.product(i + j, &format!("d{i}"), &format!("e{j}"), true);
+                }
             }
             out += &(z.emit() + &w.emit() + &v.emit());
             let mut t = columns("t", 2 * N);
@@ -281,30 +242,20 @@ pub fn float(shape: Products, code: Code) -> String {
     out
 }
 
-/// Montgomery's reduction of the columns, two rows at a time.
+/// Montgomery's reduction of the columns, row by row.
 fn reduce(t: &mut Columns) {
     let (one, less) = (bits(4503599627370496.0), 4503599627370496.0 + HALF as f64);
-    let inverse = negated_inverse();
-    let product = |i: usize, j: usize| (format!("q{i}"), format!("({:?}lf)", modulus()[j] as f64));
-    // The quotient that makes a column a multiple of 2^50, and that multiple, which goes to the next.
-    let quotient = |t: &mut Columns, i: usize| {
+    for i in 0..N {
+        let inverse = negated_inverse();
         writeln!(
             t.text,
             "  let q{i} = bitcast<f64>(((t{i} * {inverse}li + {HALF}li) & {MASK}li) | {one}li) - {less:?}lf;"
         )
         .ok();
-        let (q, p) = product(i, 0);
-        t.product(i, &q, &p, false);
+        for (j, limb) in modulus().into_iter().enumerate() {
+            t.product(i + j, &format!("q{i}"), &format!("({:?}lf)", limb as f64), j > 0);
+        }
         writeln!(t.text, "  t{} = t{} + ((t{i} + {HALF}li) >> {W}u);", i + 1, i + 1).ok();
-    };
-    for i in (0..N).step_by(2) {
-        quotient(t, i);
-        // The next quotient waits for this one alone.
-        let (q, p) = product(i, 1);
-        t.product(i + 1, &q, &p, true);
-        quotient(t, i + 1);
-        let row = |i: usize, from: usize| (from..N).map(|j| (i + j, product(i, j))).collect();
-        t.rows([row(i, 2), row(i + 1, 1)]);
     }
 }
 
@@ -386,14 +337,6 @@ mod tests {
                 assert_eq!((i128::from(high) << W) + i128::from(low), i128::from(a) * i128::from(b), "{a} {b}");
                 assert!((-HALF..=HALF).contains(&low), "{a} {b}");
             }
-        }
-        // Sums of two lower or upper parts, at their ends.
-        for part in [-HALF, HALF] {
-            let (one, other) = ((part as f64) + magic(52), part as f64);
-            assert_eq!(bits(one + other) - bits(magic(52)), 2 * part);
-            let high = |a: i64, b: i64| (a as f64).mul_add(b as f64, c);
-            let (h, g) = (high(2 * part, 2 * HALF), c - high(2 * part, 2 * HALF));
-            assert_eq!(i128::from(bits(h - g) - bits(c)) << W, 8 * i128::from(part) * i128::from(HALF));
         }
         // The one quotient at which the lower part of the lowest product is a tie.
         let h = (-HALF as f64).mul_add(modulus()[0] as f64, c);
