@@ -17,7 +17,9 @@ use ark_std::rand::{SeedableRng, rngs::StdRng};
 use circuits::Chain;
 use prooflane::{
     arkworks::record,
-    groth16::{Assignment, Backend, CpuBackend, Meanwhile, ProveError, Prover, ProvingKey, StageTime, Sums, proof_from_bytes},
+    groth16::{
+        Assignment, Backend, CpuBackend, Meanwhile, ProveError, Prover, ProvingKey, StageTime, Sums, proof_from_bytes,
+    },
 };
 
 fn cpu(key: Arc<ProvingKey>) -> Box<dyn Backend> {

@@ -51,9 +51,9 @@ mod tests {
         for window in 2..=20 {
             for cut in [Cut::even(window), Cut::uniform(window)] {
                 assert!((1..=cut.windows).contains(&cut.wide), "{cut:?}");
-                let ends = (0..cut.windows).map(|index| cut.offset(index) + cut.width(index));
+                let mut ends = (0..cut.windows).map(|index| cut.offset(index) + cut.width(index));
                 assert!(ends.clone().zip(1..).all(|(end, next)| end == cut.offset(next)), "{cut:?}");
-                assert!(ends.last().is_some_and(|end| end >= BITS), "{cut:?}");
+                assert!(ends.next_back().is_some_and(|end| end >= BITS), "{cut:?}");
             }
             // Where windows of a bit less would be more, no bit is too many.
             let Cut { windows, wide, .. } = Cut::even(window);
