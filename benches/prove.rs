@@ -1,10 +1,11 @@
 //! `cargo bench --bench prove`: whole proofs of synthetic circuits, with arkworks and (feature `bellman`) bellman on the
 //! processors of the same machine beside them.
 //!
-//! A row begins with an assignment in host memory and ends with 192 bytes: the check that the witness satisfies, upload,
-//! computation, read back and assembly. The key is resident. Every proof is verified by pairing and compared with the bytes
-//! of all other provers of the same circuit; what the pairing takes is told apart and is in no row. ark-groth16 begins with
-//! matrices and variables, bellman with the circuit, which it runs each time: its interface has no way around that.
+//! A row begins with an assignment in host memory and ends with 192 bytes: upload, computation, the check that the witness
+//! satisfies beside it, read back and assembly. The key is resident. Every proof is verified by pairing and compared with
+//! the bytes of all other provers of the same circuit; what the pairing takes is told apart and is in no row. ark-groth16
+//! begins with matrices and variables, bellman with the circuit, which it runs each time: its interface has no way around
+//! that.
 //!
 //! Each limb format has a row by the key's bases alone and one with all multiples of them that sums can use (`-tables`).
 //! `dense` has variables of full size, of `bits90` nine in ten are bits. Plans are made as for any user, by costs that were

@@ -3,7 +3,7 @@
 //
 // A window of c bits with carry from the one below gives a digit in -2^(c-1) .. 2^(c-1); zero digits make no entry, so
 // zero scalars cost nothing and a one costs one addition, in bucket 1 of window 0.
-// With 255 bits in all windows the topmost digit has no carry out.
+// With at least 255 bits in all windows the topmost digit has no carry out.
 
 struct DigitParams {
     group0: u32,

@@ -134,6 +134,30 @@ impl Backend for Liar {
     }
 }
 
+/// Computes right, and does not care for constraints.
+struct Deaf(Box<dyn Backend>);
+
+impl Backend for Deaf {
+    fn name(&self) -> String {
+        "deaf".into()
+    }
+
+    fn sums(&self, assignment: &Assignment, _: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError> {
+        self.0.sums(assignment, &|| Ok(()))
+    }
+}
+
+#[test]
+fn constraints_are_checked_whether_a_backend_asks_or_not() {
+    let circuit = Chain::new(50, 3);
+    let key = Arc::new(ProvingKey::try_from(&circuit.key()).unwrap());
+    let prover = Prover::new(key.clone(), Box::new(Deaf(cpu(key)))).verify(false);
+    let assignment = record(Chain { wrong: Some(2), ..circuit }).unwrap();
+    let error = prove(&prover, &assignment).unwrap_err();
+    assert!(error.to_string().starts_with("constraint 2 (counted from 0) of 50 does not hold"), "{error}");
+    assert!(prove(&prover, &record(Chain::new(50, 3)).unwrap()).is_ok());
+}
+
 #[test]
 fn a_wrong_sum_is_never_an_answer() {
     let circuit = Chain::new(20, 1);

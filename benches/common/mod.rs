@@ -57,8 +57,8 @@ pub(crate) fn criterion(measurement: Duration) -> Criterion {
     criterion.measurement_time(measurement).configure_from_args()
 }
 
-/// How long a card has to be busy before it runs at its full clock. While a host checks results it falls back: on an H200
-/// to a sixth within half a second.
+/// How long a card is kept busy so that it runs at its full clock: an H200 that has little to do between checks on the host
+/// falls to a sixth of it.
 #[allow(dead_code, reason = "where checks are short the clock stays up")]
 const AWAKE: Duration = Duration::from_millis(100);
 
@@ -91,7 +91,7 @@ impl Rows {
         Self { bench, rows: RefCell::default() }
     }
 
-    /// Measures what `prepare` makes, which checks its result in each run. Nothing is prepared for a row that a filter
+    /// Measures what `prepare` makes, which checks its results. Nothing is prepared for a row that a filter
     /// leaves out.
     pub(crate) fn measure<'a, R: FnMut() -> Ran + 'a>(
         &self,

@@ -283,11 +283,9 @@ impl Stages for ProofStages {
     fn compute(&self, work: &mut Work, stop: &dyn Fn() -> bool) -> Result<(), ProveError> {
         let key = work.key.clone().ok_or_else(out_of_turn)?;
         work.state = match (&*key, std::mem::replace(&mut work.state, State::Host)) {
-            (Loaded::Gpu(backend), State::Ready(ready)) => {
-                State::Ran(Box::new(backend.compute(*ready, stop, &mut || Ok(()))?))
-            }
+            (Loaded::Gpu(backend), State::Ready(ready)) => State::Ran(Box::new(backend.compute(*ready, stop)?)),
             (Loaded::Cpu(backend), State::Host) => {
-                let sums = self.threads.install(|| backend.sums(&work.assignment, &mut || Ok(())))?.0;
+                let sums = self.threads.install(|| backend.sums(&work.assignment, &|| Ok(())))?.0;
                 State::Sums(Box::new(sums))
             }
             _ => return Err(out_of_turn()),

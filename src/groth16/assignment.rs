@@ -9,7 +9,7 @@
 //! and arkworks do, and it holds for any value.
 //!
 //! **Use.** An adapter records it ([`crate::arkworks::record`], `bellman::record`); a prover calls
-//! [`Assignment::check`] and [`Assignment::satisfied`] before it spends any time on it.
+//! [`Assignment::check`] before it spends any time on it, and [`Assignment::satisfied`] before it answers.
 
 use ark_bls12_381::Fr;
 use ark_ff::{One, Zero};

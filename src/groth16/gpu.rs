@@ -10,7 +10,10 @@
 //! **Use.** [`GpuBackend::load`] uploads a key; [`super::Backend::sums`] may then be called any number of times.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -192,18 +195,11 @@ impl GpuBackend {
         Ok(Ready { encoded, queries })
     }
 
-    /// First submission to last completion, whatever becomes of `meanwhile`.
-    pub(crate) fn compute(
-        &self,
-        ready: Ready,
-        stop: &dyn Fn() -> bool,
-        meanwhile: Meanwhile<'_>,
-    ) -> Result<Ran, ProveError> {
+    /// First submission to last completion.
+    pub(crate) fn compute(&self, ready: Ready, stop: &dyn Fn() -> bool) -> Result<Ran, ProveError> {
         let Ready { encoded, queries } = ready;
         let submitted = self.kernels.launch(encoded, stop)?;
-        let done = meanwhile();
         self.kernels.wait(&submitted)?;
-        done?;
         Ok(Ran { submitted, queries })
     }
 
@@ -296,7 +292,19 @@ impl Backend for GpuBackend {
         let ready = self.upload(assignment)?;
         host(log, "upload", begin);
         let begin = Instant::now();
-        let ran = self.compute(ready, &|| false, meanwhile)?;
+        let refused = AtomicBool::new(false);
+        // A thread of its own: a pool's worker that waits could take up another proof.
+        let (ran, done) = std::thread::scope(|scope| {
+            let beside = scope.spawn(|| {
+                let done = meanwhile();
+                refused.store(done.is_err(), Relaxed);
+                done
+            });
+            let ran = self.compute(ready, &|| refused.load(Relaxed));
+            (ran, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        done?;
+        let ran = ran?;
         host(log, "compute", begin);
         let begin = Instant::now();
         let (left, intervals) = self.read_back(ran)?;

@@ -73,13 +73,13 @@ pub trait Backend: Send + Sync {
     /// What computes, for people: `cpu (arkworks)`, or an adapter's name.
     fn name(&self) -> String;
 
-    /// The five sums, and the time of each stage in the order in which the stages began. `meanwhile` is called once, when
-    /// the host has nothing else to do, or else before anything that takes long; its error ends it.
+    /// The five sums, and the time of each stage in the order in which the stages began. `meanwhile` is called once, while a
+    /// device computes, or else before anything that takes long; its error ends it.
     fn sums(&self, assignment: &Assignment, meanwhile: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError>;
 }
 
 /// What a host does while a device computes.
-pub type Meanwhile<'a> = &'a mut dyn FnMut() -> Result<(), ProveError>;
+pub type Meanwhile<'a> = &'a (dyn Fn() -> Result<(), ProveError> + Sync);
 
 /// How long one stage of a proof took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -10,7 +10,14 @@
 //! **Use.** [`Prover::prove`] with a cryptographic generator; [`Prover::prove_with`] where `r` and
 //! `s` are given, as tests and comparisons need.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use ark_bls12_381::{Bls12_381, Fr};
 use ark_ec::{AffineRepr, CurveGroup};
@@ -120,7 +127,17 @@ impl Prover {
     pub fn prove_with(&self, assignment: &Assignment, r: Fr, s: Fr) -> Result<Proved, ProveError> {
         let log = &mut Vec::new();
         StageTime::host(log, "check", || assignment.check(&self.key))?;
-        let (sums, stages) = self.backend.sums(assignment, &mut || Ok(assignment.satisfied()?))?;
+        let satisfied = AtomicBool::new(false);
+        let sums = self.backend.sums(assignment, &|| {
+            assignment.satisfied()?;
+            satisfied.store(true, Relaxed);
+            Ok(())
+        });
+        // Whether the backend asked or not, and whatever else it has to say.
+        if !satisfied.load(Relaxed) {
+            assignment.satisfied()?;
+        }
+        let (sums, stages) = sums?;
         log.extend(stages);
         let proof = StageTime::host(log, "assemble", || assemble(&self.key, &sums, r, s));
         if self.verify {

@@ -88,7 +88,7 @@ impl Steps {
 /// A list of steps made ready: pipelines, parameters and bindings are in place, and nothing is left but to submit it.
 #[derive(Debug)]
 pub struct Encoded {
-    /// A command buffer for each stage.
+    /// A command buffer for each stage that does something.
     commands: Vec<wgpu::CommandBuffer>,
     clock: crate::device::Clock,
     readback: wgpu::Buffer,
@@ -153,30 +153,26 @@ impl Kernels {
             buffer.get_mapped_range_mut(..).map_err(|e| gpu.invalid("parameters", &e))?.copy_from_slice(&uniforms);
             buffer.unmap();
             let encoder = |label| device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(label) });
-            let mut commands = encoder("steps");
+            let mut commands: Option<wgpu::CommandEncoder> = None;
             let mut finished = Vec::new();
             let mut label = "steps";
             let mut pass: Option<wgpu::ComputePass<'static>> = None;
             let mut slot = 0;
-            let mut empty = true;
             for step in steps.list() {
                 match step {
                     Step::Stage(name) => {
                         label = name;
                         drop(pass.take());
-                        // A submission takes 20 us, of nothing too.
-                        if !std::mem::replace(&mut empty, true) {
-                            finished.push(std::mem::replace(&mut commands, encoder(label)).finish());
-                        }
+                        finished.extend(commands.take().map(wgpu::CommandEncoder::finish));
                     }
                     Step::Clear(span) => {
                         pass = None;
-                        empty = false;
+                        let commands = commands.get_or_insert_with(|| encoder(label));
                         commands.clear_buffer(span.buffer(), span.offset(), Some(span.size()));
                     }
                     Step::Dispatch { kernel, bindings, groups, .. } => {
-                        empty = false;
                         let pass = pass.get_or_insert_with(|| {
+                            let commands = commands.get_or_insert_with(|| encoder(label));
                             let timestamp_writes = clock.pass(label);
                             let descriptor = wgpu::ComputePassDescriptor { label: Some(label), timestamp_writes };
                             commands.begin_compute_pass(&descriptor).forget_lifetime()
@@ -206,6 +202,7 @@ impl Kernels {
                 }
             }
             drop(pass);
+            let mut commands = commands.unwrap_or_else(|| encoder(label));
             let mut sizes: Vec<u64> = reads.iter().map(|span| span.size()).collect();
             sizes.push(clock.bytes());
             let readback = gpu.readback(sizes.iter().sum())?;

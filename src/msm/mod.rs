@@ -1,7 +1,7 @@
 //! Multi-scalar multiplication `sum s_i P_i` over G1 and G2, all but the last few additions on the device.
 //!
 //! Pippenger's bucket method (N. Pippenger, SIAM J. Comput. 9, 1980; as in Bernstein, Doumen, Lange and Oosterwijk,
-//! INDOCRYPT 2012): cut scalars into windows of `c` bits, add each base to the bucket of its digit, window by window,
+//! INDOCRYPT 2012): cut scalars into windows of `c` bits or one less, add each base to the bucket of its digit, window by window,
 //! weigh buckets by their digit, add windows by Horner's rule. Passes, each a kernel (the file of that name explains):
 //!
 //! | pass | work |
@@ -52,7 +52,7 @@ use crate::{
 /// What a caller may decide. With the same options, limits and bases the plan is the same everywhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// Bits of a window; by cost if absent.
+    /// Bits of the widest windows; by cost if absent.
     pub window: Option<u32>,
     /// Rounds of affine additions of pairs before buckets are summed, at most 6; by cost if absent. There are fewer
     /// where bindings have no room for them.
