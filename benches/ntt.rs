@@ -186,11 +186,11 @@ fn on_device(criterion: &mut Criterion, kernels: &Kernels, log_n: u32, rows: &Ro
                 let domain = Domain::new(kernels, log_n, root(log_n)).expect("a domain");
                 let transform = domain.prepare(kernels, direction, coset).expect("tables");
                 let [from, to] = ["from", "to"].map(|what| domain.allocate(gpu, what).expect("memory"));
-                let (bytes, mut runs) = (fr_bytes(&values), 0..);
+                let (bytes, mut checks) = (fr_bytes(&values), (0..).map(is_checked));
+                let mut steps = Steps::new(gpu.limits());
+                transform.record(&mut steps, &from, &to);
                 move || {
-                    let checked = runs.next().is_some_and(is_checked);
-                    let mut steps = Steps::new(gpu.limits());
-                    transform.record(&mut steps, &from, &to);
+                    let checked = checks.next() == Some(true);
                     common::awake(gpu, || drop(kernels.run(&steps).expect("a run")));
                     if checked {
                         upload(gpu, &from, &bytes);
@@ -226,12 +226,12 @@ fn quotients(criterion: &mut Criterion, kernels: &Kernels, log_n: u32, rows: &Ro
             let two = Fr::from(2u64);
             let radix = two.pow([kernels.format().fr().radix_bits() as u64]).inverse().expect("a unit");
             let factor = two.pow([256]) * Fr::from_le_bytes_mod_order(bytemuck::bytes_of(&quotient.scale())) * radix;
-            let mut runs = 0..;
+            let mut checks = (0..).map(is_checked);
+            let mut steps = Steps::new(gpu.limits());
+            quotient.record(&mut steps, &a_span, &b_span, &spare);
             move || {
-                let mut steps = Steps::new(gpu.limits());
-                quotient.record(&mut steps, &a_span, &b_span, &spare);
+                let checked = checks.next() == Some(true);
                 common::awake(gpu, || drop(kernels.run(&steps).expect("a run")));
-                let checked = runs.next().is_some_and(is_checked);
                 if checked {
                     upload(gpu, std::slice::from_ref(&a_span), &a);
                     upload(gpu, std::slice::from_ref(&b_span), &b);

@@ -42,7 +42,8 @@ proptest! {
         for cut in [Cut::even(window), Cut::uniform(window)] {
             let digits = reference::digits(s, cut);
             prop_assert_eq!(digits.len(), cut.windows as usize);
-            let weighed = (0..).zip(&digits).map(|(at, &digit)| Fr::from(digit) * Fr::from(2u64).pow([cut.offset(at).into()]));
+            let weight = |at| Fr::from(2u64).pow([cut.offset(at).into()]);
+            let weighed = (0..).zip(&digits).map(|(at, &digit)| Fr::from(digit) * weight(at));
             prop_assert_eq!(weighed.sum::<Fr>(), s);
             prop_assert!((0..).zip(&digits).all(|(at, digit)| digit.unsigned_abs() <= 1 << (cut.width(at) - 1)));
         }

@@ -91,8 +91,7 @@ impl Rows {
         Self { bench, rows: RefCell::default() }
     }
 
-    /// Measures what `prepare` makes, which checks its results. Nothing is prepared for a row that a filter
-    /// leaves out.
+    /// Measures what `prepare` makes, which checks its results. Nothing is prepared for a row that a filter leaves out.
     pub(crate) fn measure<'a, R: FnMut() -> Ran + 'a>(
         &self,
         criterion: &mut Criterion,

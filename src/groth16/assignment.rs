@@ -11,11 +11,9 @@
 //! **Use.** An adapter records it ([`crate::arkworks::record`], `bellman::record`); a prover calls
 //! [`Assignment::check`] before it spends any time on it, and [`Assignment::satisfied`] before it answers.
 
+use super::key::ProvingKey;
 use ark_bls12_381::Fr;
 use ark_ff::{One, Zero};
-use rayon::prelude::*;
-
-use super::key::ProvingKey;
 
 /// Rows for which a thread is worth its while.
 const SHARE: usize = 1 << 13;
@@ -166,31 +164,20 @@ impl Assignment {
 
     /// Whether every constraint holds; names the first that does not.
     ///
-    /// One field multiplication a row over all cores: milliseconds for a million rows.
+    /// One field multiplication a row over as many threads as the current pool has: milliseconds for a million rows. They are
+    /// threads of its own: this runs beside a device that a pool's worker waits for, and a pool all of whose workers wait so
+    /// would never get to it.
     pub fn satisfied(&self) -> Result<(), AssignmentError> {
         self.check_rows()?;
-        let rows = self.a.par_iter().zip(&self.b).zip(&self.c);
-        self.unless(rows.position_first(|((a, b), c)| *a * b != *c))
-    }
-
-    /// The same by threads of its own: it runs beside a device that a pool's worker waits for, and a pool all of whose
-    /// workers wait so would never get to it.
-    pub(crate) fn satisfied_apart(&self) -> Result<(), AssignmentError> {
-        self.check_rows()?;
         let rows = self.a.len();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = rows.div_ceil(threads).max(SHARE);
+        let share = rows.div_ceil(rayon::current_num_threads()).max(SHARE);
         let wrong = |row: &usize| self.a[*row] * self.b[*row] != self.c[*row];
         let first = std::thread::scope(|scope| {
             let shares = (0..rows).step_by(share).map(|first| first..rows.min(first + share));
             let shares: Vec<_> = shares.map(|mut share| scope.spawn(move || share.find(wrong))).collect();
             shares.into_iter().find_map(|share| share.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
-        self.unless(first)
-    }
-
-    fn unless(&self, wrong: Option<usize>) -> Result<(), AssignmentError> {
-        match wrong {
+        match first {
             None => Ok(()),
             Some(row) => Err(AssignmentError::Unsatisfied { row, constraints: self.constraints() }),
         }
@@ -202,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_name_the_first_wrong_row() {
+    fn the_first_wrong_row_is_named() {
         let constraints = 3 * SHARE + 5;
         let ones = vec![Fr::one(); constraints];
         let mut right = Assignment { a: ones.clone(), b: ones.clone(), c: ones, inputs: vec![Fr::one()], aux: vec![] };
@@ -215,8 +202,11 @@ mod tests {
                 None => Ok(()),
                 Some(&row) => Err(AssignmentError::Unsatisfied { row, constraints }),
             };
-            assert_eq!(assignment.satisfied(), want);
-            assert_eq!(assignment.satisfied_apart(), want);
+            // In one share and in several.
+            for threads in [1, 2, 3, 16] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+                assert_eq!(pool.install(|| assignment.satisfied()), want, "{wrong:?} {threads}");
+            }
         }
     }
 }

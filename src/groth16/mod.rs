@@ -73,8 +73,8 @@ pub trait Backend: Send + Sync {
     /// What computes, for people: `cpu (arkworks)`, or an adapter's name.
     fn name(&self) -> String;
 
-    /// The five sums, and the time of each stage in the order in which the stages began. `meanwhile` is called once, while a
-    /// device computes, or else before anything that takes long; its error ends it.
+    /// The five sums, and the time of each stage in the order in which the stages began. `meanwhile` is called once, while
+    /// a device computes, or else before anything that takes long; its error ends the call.
     fn sums(&self, assignment: &Assignment, meanwhile: Meanwhile<'_>) -> Result<(Sums, Vec<StageTime>), ProveError>;
 }
 

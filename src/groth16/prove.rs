@@ -129,7 +129,7 @@ impl Prover {
         StageTime::host(log, "check", || assignment.check(&self.key))?;
         let satisfied = AtomicBool::new(false);
         let sums = self.backend.sums(assignment, &|| {
-            assignment.satisfied_apart()?;
+            assignment.satisfied()?;
             satisfied.store(true, Relaxed);
             Ok(())
         });

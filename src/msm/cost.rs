@@ -119,10 +119,10 @@ impl Costs {
         let chunk = self.chunk(left as u64);
         // The set with the longest runs is that of the topmost window, whose digits are the fewest: below r/2, so there are
         // 0.9 as many as bits have room for; half of that to be on the safe side, merging being dearer than told here.
-        let (cut, sets) = (sizes.cut(), sizes.sets().max(1));
+        let (cut, sets) = (sizes.cut(), sizes.sets() as usize);
         let topmost = (BITS - 1 - cut.offset(windows - 1)).saturating_sub(1);
-        let others = (0..windows - 1).rev().skip(sets as usize - 1).step_by(sets as usize);
-        let share = |bits: u32| (f64::from(bits)).exp2().recip();
+        let others = (0..windows - 1).rev().skip(sets - 1).step_by(sets);
+        let share = |bits: u32| f64::from(bits).exp2().recip();
         let shares = share(topmost) + others.map(|index| share(cut.width(index) - 1)).sum::<f64>();
         let run = (n as f64 / f64::from(parts.max(1)) * shares) as u64 / (chunk << rounds) + 1;
         let levels = (left as u64 / chunk).max(1).ilog2() / 2 + 1;
@@ -188,7 +188,7 @@ impl Sizes {
 
     /// Windows.
     pub fn windows(self) -> u32 {
-        BITS.div_ceil(self.window)
+        Cut::even(self.window).windows
     }
 
     /// Those windows. Where several sets of buckets each take several windows, all have to be as wide: multiples of a base

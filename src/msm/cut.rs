@@ -27,8 +27,8 @@ impl Cut {
 
     /// As few as there can be, all of `window` bits.
     pub fn uniform(window: u32) -> Self {
-        let windows = BITS.div_ceil(window);
-        Self { window, windows, wide: windows }
+        let even = Self::even(window);
+        Self { wide: even.windows, ..even }
     }
 
     /// Bits of a window.

@@ -1,8 +1,9 @@
 //! Multi-scalar multiplication `sum s_i P_i` over G1 and G2, all but the last few additions on the device.
 //!
 //! Pippenger's bucket method (N. Pippenger, SIAM J. Comput. 9, 1980; as in Bernstein, Doumen, Lange and Oosterwijk,
-//! INDOCRYPT 2012): cut scalars into windows of `c` bits or one less, add each base to the bucket of its digit, window by window,
-//! weigh buckets by their digit, add windows by Horner's rule. Passes, each a kernel (the file of that name explains):
+//! INDOCRYPT 2012): cut scalars into windows of `c` bits or one less ([`Cut`]), add each base to the bucket of its digit,
+//! window by window, weigh buckets by their digit, add windows by Horner's rule. Passes, each a kernel (the file of that
+//! name explains):
 //!
 //! | pass | work |
 //! |---|---|

@@ -334,8 +334,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} msm of {}, {} part(s): {} windows, {} of them of {} bits, {} table(s), {} set(s) of buckets, {} at a time, {} \
-             reduced at once, {} piece(s), {} bytes of scratch",
+            "{} msm of {}, {} part(s): {} windows, {} of them of {} bits, {} table(s), {} set(s) of buckets, {} at a time, \
+             {} reduced at once, {} piece(s), {} bytes of scratch",
             self.group.name(),
             self.n,
             self.parts,
