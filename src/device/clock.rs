@@ -68,6 +68,11 @@ impl Clock {
         })
     }
 
+    /// Bytes that the timestamps can take.
+    pub(crate) fn room(&self) -> u64 {
+        self.set.as_ref().map_or(0, |set| 8 * u64::from(set.count()))
+    }
+
     /// Bytes that the timestamps take.
     pub(crate) fn bytes(&self) -> u64 {
         16 * self.labels.len() as u64
